@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// The append functions write msgpack in its smallest form, as every peer does.
+// The append functions append msgpack in its shortest encoding, as every peer does.
 
 func appendMap(b []byte, n int) []byte {
 	return appendCount(b, n, msgpcode.FixedMapLow, msgpcode.Map16)
@@ -17,7 +17,7 @@ func appendArray(b []byte, n int) []byte {
 	return appendCount(b, n, msgpcode.FixedArrayLow, msgpcode.Array16)
 }
 
-// appendCount writes the head of n elements: few with the number in it, or many, which has the number behind it.
+// appendCount appends the header of n elements: few contains the count; many is followed by it.
 func appendCount(b []byte, n int, few, many byte) []byte {
 	switch {
 	case n < 16:
@@ -38,8 +38,8 @@ func appendStr(b []byte, s string) []byte {
 
 func appendBin(b, v []byte) []byte { return appendLong(b, v, msgpcode.Bin8) }
 
-// appendLong writes bytes with their number before them, whose width the head says: head for one byte, and the two
-// behind it.
+// appendLong appends bytes after their length. head is the code for a length of one byte; the next two codes are for
+// two and four bytes.
 func appendLong[T string | []byte](b []byte, v T, head byte) []byte {
 	switch n := len(v); {
 	case n <= math.MaxUint8:

@@ -39,7 +39,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// TestHelloChecksums: what a hello says is covered by its own checksum.
+// TestHelloChecksums: a hello's checksum covers all of its fields.
 func TestHelloChecksums(t *testing.T) {
 	h := &ClusterHello{NodeID: 2, Role: "voter", CurrentTerm: 3, ClusterSecret: "secret", AdvertiseAddr: "127.0.0.1:7440",
 		ProtocolVersion: 1,

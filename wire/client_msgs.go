@@ -13,10 +13,10 @@ type AuthOK struct {
 	DatabaseID uint32 `wire:"database_id"`
 }
 
-// AuthFail says why the server rejected the token; the server closes the connection after it.
+// AuthFail is the rejection of a token. The server then closes the connection.
 type AuthFail struct {
 	Reason string `wire:"reason"`
-	Retry  bool   `wire:"retry,extension"` // this node does not know yet: another may, or this one later
+	Retry  bool   `wire:"retry,extension"` // the node cannot decide yet: retry, or ask another node
 }
 
 // Name is the payload of SELECT_DB and CREATE_DB.
@@ -31,7 +31,7 @@ type DBOK struct {
 	Name    string `wire:"name"`
 }
 
-// Nothing is an empty map.
+// Nothing is an empty message.
 type Nothing struct{}
 
 // Database is a row of LIST_DB_RESULT.
@@ -46,7 +46,7 @@ type ListDBResult struct {
 	Databases []Database `wire:"databases"`
 }
 
-// Remember is a memory to store. NewRemember gives the defaults.
+// Remember is a memory to store. NewRemember sets the defaults.
 type Remember struct {
 	Text           string    `wire:"text"`
 	MemoryType     string    `wire:"memory_type,defaulted"`
@@ -80,14 +80,14 @@ type Remember struct {
 	Trust         string   `wire:"trust,extension"`
 }
 
-// NewRemember is a memory with the protocol's defaults.
+// NewRemember returns a memory with the protocol's defaults.
 func NewRemember(text string) Remember {
 	return Remember{Text: text, MemoryType: "semantic", Importance: 0.5, HalfLife: 168, Certainty: 1, Source: "user"}
 }
 
 func (m *Remember) preset() { *m = NewRemember("") }
 
-// RememberBatch stores memories, all or none.
+// RememberBatch stores memories atomically.
 type RememberBatch struct {
 	Memories       []Remember `wire:"memories"`
 	IdempotencyKey string     `wire:"idempotency_key,extension"` // extension
@@ -97,7 +97,7 @@ type RememberBatch struct {
 type RememberOK struct {
 	RID      string      `wire:"rid"`
 	Index    field.Token `wire:"index,extension"`    // extension: place in the log
-	Redacted []string    `wire:"redacted,extension"` // extension: kinds of secrets that were taken out
+	Redacted []string    `wire:"redacted,extension"` // extension: kinds of the secrets that were redacted
 }
 
 // RememberBatchOK answers REMEMBER_BATCH, with the same opcode as RememberOK.
@@ -107,7 +107,7 @@ type RememberBatchOK struct {
 	Redacted []string    `wire:"redacted,extension"` // extension
 }
 
-// Recall is a question: flat, as its map is on the wire. NewRecall gives the defaults.
+// Recall is a question. NewRecall sets the defaults.
 type Recall struct {
 	Query               string    `wire:"query"`
 	TopK                int       `wire:"top_k,defaulted"`
@@ -129,24 +129,24 @@ type Recall struct {
 	AsOf          float64     `wire:"as_of,extension,date"` // unix seconds: answer from the state at that time
 	Types         []string    `wire:"types,extension"`
 	Session       string      `wire:"session,extension"`
-	Without       []string    `wire:"without,extension"`   // signals that are not to count
+	Without       []string    `wire:"without,extension"`   // signals to ignore
 	Diverse       bool        `wire:"diverse,extension"`   // prefer results that do not repeat a better one
-	Filter        JSON        `wire:"filter,extension"`    // of attributes and fields; see package oplog/filter
-	MinScore      *float64    `wire:"min_score,extension"` // leave out memories that score less; 0 leaves out none that match; nil: the node's default
+	Filter        JSON        `wire:"filter,extension"`    // condition on attributes and fields; see package oplog/filter
+	MinScore      *float64    `wire:"min_score,extension"` // omit memories that score less; 0: return all matches; nil: the node's default
 }
 
-// NewRecall is a question with the protocol's defaults.
+// NewRecall returns a question with the protocol's defaults.
 func NewRecall(query string) Recall { return Recall{Query: query, TopK: 10, ExpandEntities: true} }
 
 func (m *Recall) preset() { *m = NewRecall("") }
 
-// Fresh says how new an answer must be. Extensions: absent unless set.
+// Fresh sets the consistency of an answer. Extensions: absent unless set.
 type Fresh struct {
 	MinIndex    field.Token `wire:"min_index,extension"`
 	Consistency string      `wire:"consistency,extension"` // stale, index, linearizable
 }
 
-// RecallResult is one memory found; keys in alphabetical order, as peers of old send them.
+// RecallResult is a recalled memory. Keys are in alphabetical order, as in older versions.
 type RecallResult struct {
 	Certainty    float64  `wire:"certainty,defaulted"`
 	CreatedAt    float64  `wire:"created_at"`
@@ -169,11 +169,11 @@ type RecallEnd struct {
 	Total      int         `wire:"total"`
 	Confidence float64     `wire:"confidence,defaulted"`
 	Index      field.Token `wire:"index,extension"`       // extension: the answer reflects the log up to here
-	LagSeconds *float64    `wire:"lag_seconds,extension"` // extension; nil when the node heard no leader
+	LagSeconds *float64    `wire:"lag_seconds,extension"` // extension; nil if the node knows no leader
 
-	// Extensions: why there is no more.
-	Considered    uint64 `wire:"considered,extension"`      // memories that were looked at
-	BelowMinScore uint64 `wire:"below_min_score,extension"` // of them, those that match and score less than min_score
+	// Extensions: why there are no more results.
+	Considered    uint64 `wire:"considered,extension"`      // number of examined memories
+	BelowMinScore uint64 `wire:"below_min_score,extension"` // of them, matches that score less than min_score
 }
 
 // Forget names the memory to forget.
@@ -188,13 +188,13 @@ type ForgetOK struct {
 	Index field.Token `wire:"index,extension"` // extension
 }
 
-// Operation asks for an operation of the HTTP reference by name.
+// Operation executes an operation of the HTTP reference by name.
 type Operation struct {
 	Name    string `wire:"operation"`
-	Request JSON   `wire:"request,defaulted"` // an object of the fields that the reference lists; empty for none
+	Request JSON   `wire:"request,defaulted"` // object with the fields in the reference; blank for none
 }
 
-// OperationResult is an operation's answer.
+// OperationResult is the answer of an operation.
 type OperationResult struct {
 	Answer JSON `wire:"answer"`
 }

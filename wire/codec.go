@@ -17,10 +17,10 @@ func encodeInto(dst []byte, m Message) []byte {
 	return p.write(dst, at)
 }
 
-// write appends the message at m.
+// write appends the encoding of the message at m.
 func (p *plan) write(b []byte, m unsafe.Pointer) []byte {
 	start, count := len(b), 0
-	b = append(b, 0) // the head of most maps is one byte
+	b = append(b, 0) // the header of most maps is one byte
 	for i := range p.steps {
 		s := &p.steps[i]
 		v := unsafe.Add(m, s.at) // within the struct: the offset is that of a field of its type
@@ -43,8 +43,8 @@ func (p *plan) write(b []byte, m unsafe.Pointer) []byte {
 	return slices.Replace(b, start, start+1, appendMap(nil, count)...)
 }
 
-// decodeAt reads a message from the value at pos of a scanned payload. Exact, unknown keys and numbers out of range
-// are rejected.
+// decodeAt decodes a message from the value at pos of a scanned payload. With exact it rejects unknown keys and
+// numbers out of range.
 func decodeAt(b []byte, pos int, m Message, exact bool) error {
 	p, at := planFor(m)
 	in, err := input{b: b, exact: exact}.value(pos)
@@ -54,8 +54,8 @@ func decodeAt(b []byte, pos int, m Message, exact bool) error {
 	return p.read(in, at)
 }
 
-// read finds where the fields begin and reads them in their order, into the message at m. The payload is scanned: no
-// length in it goes beyond its end. After an error the message is incomplete.
+// read locates the fields in the payload and decodes them, in the struct's order, into the message at m. The payload
+// was scanned, so no length in it exceeds its end. After an error the message is incomplete.
 func (p *plan) read(in input, m unsafe.Pointer) (err error) {
 	found := append(make([]int, 0, 32), p.absent...) // on the stack
 	switch in.kind {
@@ -102,7 +102,7 @@ func (p *plan) locatePairs(in input, found []int) error {
 			return err
 		}
 		if i < 0 && in.exact {
-			return p.unknown(in.b, pos)
+			return p.unknownKey(in.b, pos)
 		}
 		if i >= 0 {
 			if found[i] >= 0 {
@@ -131,8 +131,8 @@ func (p *plan) locateElements(in input, found []int) (err error) {
 	return nil
 }
 
-// key finds the step that a map key names, by string, bytes or index; -1 for an unknown key. It looks at next first:
-// most senders write fields in their order.
+// key returns the index of the step that a map key identifies, by string, bytes or number; -1 for an unknown key. It
+// tries next first, because most senders write fields in order.
 func (p *plan) key(b []byte, pos, next int) (i, after int, err error) {
 	h, err := header(b[pos:])
 	if err != nil {
@@ -159,8 +159,8 @@ func (p *plan) key(b []byte, pos, next int) (i, after int, err error) {
 	return -1, after, err
 }
 
-// unknown is the rejection of the key at pos.
-func (p *plan) unknown(b []byte, pos int) error {
+// unknownKey returns the error for the unknown key at pos.
+func (p *plan) unknownKey(b []byte, pos int) error {
 	var known field.Object
 	for _, s := range p.steps {
 		known = append(known, field.Field{Name: s.name})
@@ -172,7 +172,7 @@ func (p *plan) unknown(b []byte, pos int) error {
 	return fmt.Errorf("%w: %w", ErrPayload, known.Unknown(name))
 }
 
-// skip returns the position behind the value at pos of a scanned payload.
+// skip returns the position after the value at pos of a scanned payload.
 func skip(b []byte, pos int) (int, error) {
 	for left := uint64(1); left > 0; left-- {
 		if pos >= len(b) {
@@ -195,39 +195,39 @@ func skip(b []byte, pos int) (int, error) {
 	return pos, nil
 }
 
-// An input is one value of a scanned payload, with its head.
+// An input is a value of a scanned payload, with its decoded header.
 type input struct {
 	head
 	b     []byte // the payload
-	at    int    // where in it the value begins
-	name  string // of its field
-	exact bool   // unknown keys and numbers out of range are rejected
+	at    int    // offset of the value
+	name  string // name of its field
+	exact bool   // reject unknown keys and numbers out of range
 }
 
-// value is the value that begins at pos of the same payload, as part of the same field.
+// value returns the value at pos of the same payload, as part of the same field.
 func (in input) value(pos int) (input, error) {
 	h, err := header(in.b[pos:])
 	in.head, in.at = h, pos
 	return in, err
 }
 
-// bytes is the content of a string or a byte string. It shares the payload's memory.
+// bytes returns the content of a string or byte string. It shares the payload's memory.
 func (in input) bytes() []byte {
 	start, end := in.at+in.size, in.at+in.size+int(in.n)
 	return in.b[start:end:end]
 }
 
-func (in input) fail(format string, args ...any) error {
+func (in input) errorf(format string, args ...any) error {
 	return fmt.Errorf("%w: field `%s`: "+format, append([]any{ErrPayload, in.name}, args...)...)
 }
 
-func (in input) wrong(want string) error {
+func (in input) typeError(want string) error {
 	k := in.kind.String()
 	if in.kind == kNil {
 		k = "unit value"
 	}
-	return in.fail("invalid type: %s, expected %s", k, want)
+	return in.errorf("invalid type: %s, expected %s", k, want)
 }
 
-// IsPayload reports whether an error means that the sender's payload is wrong.
+// IsPayload reports whether an error is about an invalid payload.
 func IsPayload(err error) bool { return errors.Is(err, ErrPayload) }

@@ -29,19 +29,19 @@ type Error struct {
 	Details JSON   `wire:"details,defaulted"` // an object, or empty for nil
 }
 
-// Leader is the details of a READONLY_ERROR: where the write may go.
+// Leader is the content of a READONLY_ERROR's details: the leader to send the write to.
 type Leader struct {
 	ID   *uint32 `json:"leader_id"`
 	Addr *string `json:"leader_addr"` // clients' wire address, host:port
 	HTTP *string `json:"leader_http"` // URL
 	Term uint64  `json:"term"`
-	Lost bool    `json:"no_quorum,omitempty"` // ours: a majority of the voters does not answer, so there will be no leader soon
+	Lost bool    `json:"no_quorum,omitempty"` // extension: no majority of the voters answers, so no leader is expected soon
 }
 
-// Leader reads the details of a READONLY_ERROR. It is empty when there are none.
+// Leader returns the details of a READONLY_ERROR; the zero Leader if there are none.
 func (m *Error) Leader() (l Leader) {
 	if json.Unmarshal(m.Details, &l) != nil {
-		return Leader{} // they are optional
+		return Leader{} // details are optional
 	}
 	return l
 }

@@ -15,17 +15,17 @@ const (
 	FlagZstd     = 0x40     // the payload is compressed; decompress before anything else
 	MaxPayload   = 16 << 20 // as transmitted
 	MaxLength    = 6 + MaxPayload
-	CompressFrom = 4096 // raw bytes from which a payload is compressed, when that makes it smaller
+	CompressFrom = 4096 // payloads of at least this size are compressed if that makes them smaller
 
 	headLen   = 10
 	minLength = 6
 )
 
-// The most bytes that a payload may have when it is decompressed.
+// Maximum sizes of a decompressed payload.
 const (
 	MaxPlainEarly  = 64 << 10 // before AUTH or CLUSTER_HELLO; the frame itself may be no longer
 	MaxPlainClient = 16 << 20
-	MaxPlainPeer   = 20 << 20 // the largest entry, and a page of others
+	MaxPlainPeer   = 20 << 20 // the largest log entry and a page of others
 )
 
 // A Frame is one message on a stream. Flags holds the flag bits and the version, Payload the bytes as transmitted.
@@ -40,10 +40,10 @@ func (f Frame) String() string {
 	return fmt.Sprintf("flags=0x%02x op=%s stream=%d payload=%x", f.Flags, f.Op, f.Stream, f.Payload)
 }
 
-// JSON reports whether the payload is JSON; a reply to it is too.
+// JSON reports whether the payload is JSON. The reply must then be JSON too.
 func (f Frame) JSON() bool { return f.Flags&FlagJSON != 0 }
 
-// AppendFrame writes a frame behind dst.
+// AppendFrame appends a frame to dst.
 func AppendFrame(dst []byte, f Frame) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, uint32(minLength+len(f.Payload)))
 	dst = append(dst, f.Flags, byte(f.Op))
@@ -51,37 +51,37 @@ func AppendFrame(dst []byte, f Frame) []byte {
 	return append(dst, f.Payload...)
 }
 
-// A FrameError says what is wrong with a frame. After any but ErrChecksum the reader does not know where the next frame
-// begins: close the connection.
+// A FrameError reports an invalid frame. Except after ErrChecksum, the reader does not know where the next frame
+// begins, so the connection must be closed.
 type FrameError struct{ Text string }
 
 func (e *FrameError) Error() string { return e.Text }
 
-// Reader reads frames from a stream. One goroutine at a time.
+// Reader reads frames from a stream. It is not safe for concurrent use.
 type Reader struct {
 	r    io.Reader
 	max  int
 	head [headLen]byte
 
-	large     int             // payloads from here on are announced
-	announce  func(int) error // when their first piece is there
-	piece     func() error    // before each piece of them
+	large     int             // announce payloads of at least this size
+	announce  func(int) error // called when the first piece has arrived
+	piece     func() error    // called before each piece
 	checksums bool            // frames end with one
 }
 
-// NewReader reads frames whose length field is at most maxLength.
+// NewReader returns a reader of frames whose length field is at most maxLength.
 func NewReader(r io.Reader, maxLength int) *Reader { return &Reader{r: r, max: maxLength} }
 
-// SetLimit changes the largest length field accepted from the next frame on.
+// SetLimit changes maxLength for the following frames.
 func (r *Reader) SetLimit(maxLength int) { r.max = maxLength }
 
-// Announce has f called with the length of each payload of at least n bytes when its first piece (large.Piece) has
-// come, and piece before each of its pieces. An error of either ends the frame.
+// Announce registers functions for payloads of at least n bytes: f is called with the length when the first piece
+// (large.Piece) has arrived, and piece before each piece. An error of either aborts the frame.
 func (r *Reader) Announce(n int, f func(length int) error, piece func() error) {
 	r.large, r.announce, r.piece = max(n, large.Piece), f, piece
 }
 
-// payload reads so many bytes.
+// payload reads a payload of n bytes.
 func (r *Reader) payload(n int) ([]byte, error) {
 	if r.announce == nil || n < r.large {
 		return large.Exactly(nil, r.r, n)
@@ -97,8 +97,8 @@ func (r *Reader) payload(n int) ([]byte, error) {
 	return large.Exactly(begun, in, n)
 }
 
-// Next returns the next frame: io.EOF between frames, io.ErrUnexpectedEOF inside one, a FrameError for a
-// length or version that cannot be served. The payload is the caller's.
+// Next returns the next frame. The error is io.EOF between frames, io.ErrUnexpectedEOF inside a frame, and a
+// FrameError for an invalid length or version. The caller owns the payload.
 func (r *Reader) Next() (f Frame, err error) {
 	if _, err := io.ReadFull(r.r, r.head[:4]); err != nil {
 		return f, err
@@ -118,7 +118,7 @@ func (r *Reader) Next() (f Frame, err error) {
 		return f, err
 	}
 	if r.checksums {
-		if f.Payload, err = r.checked(f.Payload); err != nil {
+		if f.Payload, err = r.verifyChecksum(f.Payload); err != nil {
 			return f, err
 		}
 	}

@@ -33,7 +33,7 @@ type Edge struct {
 	Weight  float64 `wire:"weight"`
 }
 
-// EdgesResult lists the edges of an entity, both directions.
+// EdgesResult lists the edges of an entity in both directions.
 type EdgesResult struct {
 	Edges      []Edge `wire:"edges"`
 	Incomplete string `wire:"incomplete,extension"` // why there are more; blank when these are all
@@ -58,7 +58,7 @@ type Claim struct {
 	Weight           float64  `wire:"weight,defaulted,weight"`
 }
 
-// NewClaim is a claim with the protocol's defaults.
+// NewClaim returns a claim with the protocol's defaults.
 func NewClaim(src, relType, dst string) Claim {
 	return Claim{Src: src, RelType: relType, Dst: dst, Namespace: "default", Polarity: 1, Modality: "asserted",
 		Extractor: "manual", ConfidenceBand: "medium", Weight: 1}
@@ -107,7 +107,7 @@ type ClaimsResult struct {
 	Incomplete string     `wire:"incomplete,extension"` // why there are more; blank when these are all
 }
 
-// Alias makes a name another name of an entity.
+// Alias adds another name of an entity.
 type Alias struct {
 	Alias         string `wire:"alias"`
 	CanonicalName string `wire:"canonical_name"`

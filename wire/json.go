@@ -17,22 +17,22 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// JSON is a free-form value of a message (metadata, payload) as JSON text. Empty is null. On the wire it is
-// real msgpack; keys come out sorted.
+// JSON is a free-form value of a message (metadata, payload) as JSON text. Empty means null. On the wire it is
+// msgpack with sorted keys.
 type JSON []byte
 
 func readJSON(in input) (JSON, error) {
-	t := tree{left: maxValues, strict: true}
+	t := treeReader{left: maxValues, strict: true}
 	x, _, err := t.read(in.b, in.at)
 	if err != nil {
-		return nil, in.fail("%v", err)
+		return nil, in.errorf("%v", err)
 	}
 	if x == nil {
 		return nil, nil
 	}
 	text, err := marshal(x)
 	if err != nil {
-		return nil, in.fail("%v", err)
+		return nil, in.errorf("%v", err)
 	}
 	return text, nil
 }
@@ -47,7 +47,7 @@ func marshal(x any) ([]byte, error) {
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
-// appendJSON writes JSON text as msgpack. Text that is not JSON is a mistake of this server's and becomes nil.
+// appendJSON appends JSON text as msgpack. Invalid JSON is a bug of this server and becomes nil.
 func appendJSON(b []byte, text JSON) []byte {
 	if len(text) == 0 {
 		return append(b, msgpcode.Nil)
@@ -89,7 +89,7 @@ func appendAny(b []byte, x any) []byte {
 }
 
 func appendNumber(b []byte, s string) []byte {
-	if len(s) <= len("-9223372036854775808") { // an error would hold a copy of a longer one
+	if len(s) <= len("-9223372036854775808") { // skip longer texts: the error would contain a copy
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return appendInt(b, i)
 		}
@@ -97,16 +97,17 @@ func appendNumber(b []byte, s string) []byte {
 			return appendUint(b, u)
 		}
 	}
-	f, _ := strconv.ParseFloat(s, 64) // out of range is ±Inf, as the decoder on the other side would have it
+	f, _ := strconv.ParseFloat(s, 64) // out of range becomes ±Inf, as in the receiver's decoder
 	return appendF64(b, f)
 }
 
-// maxValues limits the values of a free-form field: as a tree they take many times their bytes on the wire.
+// maxValues limits the number of values in a free-form field, because decoded values take much more memory than their
+// encoding.
 const maxValues = 1 << 18
 
-// CheckSize rejects a value that the reader of a free-form field would reject: one of more than maxValues values, or
-// of more bytes than maxPlain. It never counts too low: for each value it adds 8 bytes to the length of the text,
-// since a number may take so many more on the wire.
+// CheckSize returns an error if a receiver would reject the value: if it has more than maxValues values or more than
+// maxPlain bytes. It never underestimates: it adds 8 bytes to the length of the text for each value, because a number
+// may be that much longer on the wire.
 func (v JSON) CheckSize(maxPlain int) error {
 	values, quoted := 1, false
 	for i := 0; i < len(v); i++ {
@@ -128,14 +129,14 @@ func (v JSON) CheckSize(maxPlain int) error {
 	return nil
 }
 
-// tree reads a msgpack value as what encoding/json writes.
-type tree struct {
-	left   int  // values it may still hold
-	strict bool // for a free-form field: byte strings are refused. Of a whole message for a JSON client they become arrays
+// treeReader decodes a msgpack value into the types that encoding/json encodes.
+type treeReader struct {
+	left   int  // number of values that may still follow
+	strict bool // for a free-form field: reject byte strings. For a whole message to a JSON client they become arrays
 }
 
-// read reads the value at pos of a scanned payload, and says where it ends. Depth is bounded by the scan.
-func (t *tree) read(b []byte, pos int) (any, int, error) {
+// read decodes the value at pos of a scanned payload, and returns the position after it. The scan bounds the depth.
+func (t *treeReader) read(b []byte, pos int) (any, int, error) {
 	if t.left--; t.left < 0 {
 		return nil, 0, fmt.Errorf("more than %d values", maxValues)
 	}
@@ -182,7 +183,7 @@ func (t *tree) read(b []byte, pos int) (any, int, error) {
 	}
 }
 
-func (t *tree) array(b []byte, pos, n int) (_ []any, next int, err error) {
+func (t *treeReader) array(b []byte, pos, n int) (_ []any, next int, err error) {
 	out := make([]any, 0, min(n, 1024))
 	for range n {
 		var x any
@@ -194,7 +195,7 @@ func (t *tree) array(b []byte, pos, n int) (_ []any, next int, err error) {
 	return out, pos, nil
 }
 
-func (t *tree) object(b []byte, pos, n int) (_ map[string]any, next int, err error) {
+func (t *treeReader) object(b []byte, pos, n int) (_ map[string]any, next int, err error) {
 	out := make(map[string]any, min(n, 1024))
 	for range n {
 		var k, x any
@@ -213,12 +214,12 @@ func (t *tree) object(b []byte, pos, n int) (_ map[string]any, next int, err err
 	return out, pos, nil
 }
 
-// jsonToMsgpack turns a JSON payload into the msgpack it stands for, straight from text to bytes: a tree of it would
-// be many times its size. encoding/json rejects more than 10,000 levels of nesting, so the recursion here ends; the
+// jsonToMsgpack converts a JSON payload to msgpack directly from text to bytes, because a decoded tree would take
+// many times the memory. encoding/json rejects more than 10,000 levels of nesting, which bounds the recursion; the
 // caller's scan of the result rejects more than MaxDepth.
 func jsonToMsgpack(text []byte) ([]byte, error) {
 	first := json.RawMessage(text)
-	if !json.Valid(text) { // then it is wrong, or goes on behind the value: to look for that costs a copy and two more passes
+	if !json.Valid(text) { // invalid, or more text follows the value: decode the first value, with a copy and two more passes
 		first = nil
 		if err := json.NewDecoder(bytes.NewReader(text)).Decode(&first); err != nil {
 			return nil, fmt.Errorf("%w: JSON: %w", ErrPayload, err)
@@ -232,13 +233,13 @@ func jsonToMsgpack(text []byte) ([]byte, error) {
 	return t.out, nil
 }
 
-// transcoder reads JSON that is known to be valid.
+// transcoder converts valid JSON to msgpack.
 type transcoder struct {
 	in, out []byte
 	at      int
 }
 
-// peek is the next byte that is not space.
+// peek skips spaces and returns the next byte.
 func (t *transcoder) peek() byte {
 	for t.in[t.at] == ' ' || t.in[t.at] == '\n' || t.in[t.at] == '\t' || t.in[t.at] == '\r' {
 		t.at++
@@ -249,9 +250,9 @@ func (t *transcoder) peek() byte {
 func (t *transcoder) value() {
 	switch c := t.peek(); c {
 	case '[':
-		t.many(msgpcode.Array32, ']', t.value)
+		t.elements(msgpcode.Array32, ']', t.value)
 	case '{':
-		t.many(msgpcode.Map32, '}', func() {
+		t.elements(msgpcode.Map32, '}', func() {
 			t.peek()
 			t.text()
 			t.peek()
@@ -261,11 +262,11 @@ func (t *transcoder) value() {
 	case '"':
 		t.text()
 	case 't':
-		t.word(msgpcode.True, "true")
+		t.literal(msgpcode.True, "true")
 	case 'f':
-		t.word(msgpcode.False, "false")
+		t.literal(msgpcode.False, "false")
 	case 'n':
-		t.word(msgpcode.Nil, "null")
+		t.literal(msgpcode.Nil, "null")
 	default:
 		start := t.at
 		for t.at < len(t.in) &&
@@ -276,13 +277,13 @@ func (t *transcoder) value() {
 	}
 }
 
-func (t *transcoder) word(b byte, text string) {
+func (t *transcoder) literal(b byte, text string) {
 	t.out = append(t.out, b)
 	t.at += len(text)
 }
 
-// many reads elements up to the end. How many there are is written before them when it is known.
-func (t *transcoder) many(head, end byte, element func()) {
+// elements converts elements up to the end byte. It writes their count into the header afterwards.
+func (t *transcoder) elements(head, end byte, element func()) {
 	count, n := len(t.out)+1, uint32(0)
 	t.out = append(t.out, head, 0, 0, 0, 0)
 	t.at++
@@ -310,6 +311,6 @@ func (t *transcoder) text() {
 		return
 	}
 	var s string
-	_ = json.Unmarshal(t.in[start:t.at], &s) // it is valid
+	_ = json.Unmarshal(t.in[start:t.at], &s) // cannot fail: valid JSON
 	t.out = appendStr(t.out, s)
 }

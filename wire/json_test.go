@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Whatever text a client sends, straight to msgpack or by way of a tree comes to the same.
+// Conversion of JSON directly to msgpack and through a tree gives the same result.
 func FuzzJSONPayload(f *testing.F) {
 	for _, s := range []string{`{"text":"a","n":[1,-2,3.5,1e400,18446744073709551615,-0]}`,
 		` [ true , false , null , {} , [] ] x`, `"\ud83d\ude00\ud800\u0000é\"\\"`, "\"\xff\"",
@@ -37,18 +37,18 @@ func FuzzJSONPayload(f *testing.F) {
 		if n, err := Scan(out); err != nil || n != len(out) {
 			t.Fatalf("%d of %d bytes: %v", n, len(out), err)
 		}
-		got, _, err := (&tree{left: math.MaxInt}).read(out, 0)
+		got, _, err := (&treeReader{left: math.MaxInt}).read(out, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _, err := (&tree{left: math.MaxInt}).read(appendAny(nil, x), 0)
+		want, _, err := (&treeReader{left: math.MaxInt}).read(appendAny(nil, x), 0)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v, a tree gives %v (%v)", got, want, err)
 		}
 	})
 }
 
-// A text is stored as it was sent or not at all.
+// A text is stored unchanged or rejected.
 func TestJSONThatIsNotUTF8(t *testing.T) {
 	if _, err := jsonToMsgpack([]byte(`{"text":"caf` + "\xe9" + `"}`)); err == nil ||
 		!strings.Contains(err.Error(), "text: byte 12 of the JSON is not UTF-8") {
@@ -56,7 +56,7 @@ func TestJSONThatIsNotUTF8(t *testing.T) {
 	}
 }
 
-// A payload of very many values costs little more than its bytes.
+// A payload with very many values takes little more memory than its bytes.
 func TestWideJSONCostsItsBytes(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

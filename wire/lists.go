@@ -10,7 +10,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// appendOctets writes a byte vector of the seed's messages: an array of integers, which is read as that or as bin.
+// appendOctets appends a byte vector of the original protocol: an array of integers. Readers accept a byte string
+// too.
 func appendOctets(b, v []byte) []byte {
 	b = appendArray(b, len(v))
 	for _, x := range v {
@@ -28,18 +29,18 @@ func readOctets(in input) ([]byte, error) {
 		for i := range out {
 			e, err := header(in.b[pos:])
 			if err != nil || e.kind != kUint || e.u > math.MaxUint8 {
-				return nil, in.fail("element %d is not a byte", i)
+				return nil, in.errorf("element %d is not a byte", i)
 			}
 			out[i] = byte(e.u)
 			pos += e.size
 		}
 		return out, nil
 	default:
-		return nil, in.wrong("a sequence")
+		return nil, in.typeError("a sequence")
 	}
 }
 
-// readBin reads a byte string of our own messages. It shares the payload's memory.
+// readBin reads a byte string of Cairn's own messages. It shares the payload's memory.
 func readBin(in input) ([]byte, error) {
 	if in.kind != kBin {
 		return readOctets(in)
@@ -47,7 +48,7 @@ func readBin(in input) ([]byte, error) {
 	return in.bytes(), nil
 }
 
-// appendFloats writes an embedding: as float32. It is read from numbers of any kind.
+// appendFloats appends an embedding as float32. Readers accept numbers of any kind.
 func appendFloats(b []byte, v []float32) []byte {
 	b = appendArray(b, len(v))
 	for _, x := range v {
@@ -58,7 +59,7 @@ func appendFloats(b []byte, v []float32) []byte {
 
 func readFloats(in input) ([]float32, error) {
 	if in.kind != kArray {
-		return nil, in.wrong("a sequence of numbers")
+		return nil, in.typeError("a sequence of numbers")
 	}
 	out, pos := make([]float32, in.n), in.at+in.size
 	for i := range out {
@@ -68,7 +69,7 @@ func readFloats(in input) ([]float32, error) {
 		}
 		f, ok := e.float()
 		if !ok {
-			return nil, in.fail("element %d is not a number", i)
+			return nil, in.errorf("element %d is not a number", i)
 		}
 		out[i] = float32(f)
 		pos += e.size
@@ -86,7 +87,7 @@ func appendStrs(b []byte, v []string) []byte {
 
 func readStrs(in input) ([]string, error) {
 	if in.kind != kArray {
-		return nil, in.wrong("a sequence of strings")
+		return nil, in.typeError("a sequence of strings")
 	}
 	out, pos := make([]string, 0, min(int(in.n), 1024)), in.at+in.size
 	for range in.n {
@@ -104,13 +105,14 @@ func readStrs(in input) ([]string, error) {
 	return out, nil
 }
 
-// A list of a capped message has at most so many: one takes a few bytes in a payload, and hundreds when it is decoded.
-type capped interface{ most() uint32 }
+// A lengthCapped message may occur at most most() times in a list, because a decoded message takes hundreds of bytes
+// and an encoded one few.
+type lengthCapped interface{ most() uint32 }
 
-// list is for lists of messages.
-func list(t reflect.Type, p *plan) codec {
+// listCodec returns the codec of a list of messages.
+func listCodec(t reflect.Type, p *plan) codec {
 	most := uint32(math.MaxUint32)
-	if m, ok := reflect.Zero(t.Elem()).Interface().(capped); ok {
+	if m, ok := reflect.Zero(t.Elem()).Interface().(lengthCapped); ok {
 		most = m.most()
 	}
 	return codec{
@@ -125,7 +127,7 @@ func list(t reflect.Type, p *plan) codec {
 		},
 		read: func(in input, at unsafe.Pointer) error {
 			if in.kind != kArray {
-				return in.wrong("a sequence")
+				return in.typeError("a sequence")
 			}
 			if in.n > most {
 				return fmt.Errorf("%w: %s: %d values, %d allowed", ErrPayload, in.name, in.n, most)
@@ -136,7 +138,7 @@ func list(t reflect.Type, p *plan) codec {
 }
 
 func (p *plan) readList(in input, v reflect.Value) error {
-	v.Set(reflect.MakeSlice(v.Type(), 0, min(int(in.n), 256))) // grows with the messages that are read, not with the announced number
+	v.Set(reflect.MakeSlice(v.Type(), 0, min(int(in.n), 256))) // grow with the messages read, not with the announced count
 	pos := in.at + in.size
 	for i := range int(in.n) {
 		if v.Len() == v.Cap() {

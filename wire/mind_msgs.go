@@ -7,7 +7,7 @@ type SessionStart struct {
 	Namespace string `wire:"namespace,defaulted"`
 	ClientID  string `wire:"client_id,defaulted"`
 	Metadata  JSON   `wire:"metadata,defaulted"`
-	SessionID string `wire:"session_id,extension"` // extension: a name of the client's own
+	SessionID string `wire:"session_id,extension"` // extension: an id chosen by the client
 }
 
 func (m *SessionStart) preset() { m.Namespace = "default" }
@@ -33,7 +33,7 @@ type SessionEnded struct {
 	Index        field.Token `wire:"index,extension"` // extension
 }
 
-// Think asks for a round of cognition.
+// Think requests a round of thinking.
 type Think struct {
 	RunConsolidation   bool `wire:"run_consolidation,defaulted"`
 	RunConflictScan    bool `wire:"run_conflict_scan,defaulted"`
@@ -55,7 +55,7 @@ type Trigger struct {
 	Urgency         float64  `wire:"urgency"`
 }
 
-// ThinkResult says how many changes a round of cognition made.
+// ThinkResult counts the changes of a round of thinking.
 type ThinkResult struct {
 	ConflictsFound     int       `wire:"conflicts_found"`
 	ConsolidationCount int       `wire:"consolidation_count"`
@@ -69,9 +69,9 @@ type ThinkResult struct {
 // Subscribe asks for events; UNSUBSCRIBE has the same payload.
 type Subscribe struct {
 	Events []string    `wire:"events"`
-	Cursor field.Token `wire:"cursor,extension"` // extension: resume behind this place in the log
-	Filter JSON        `wire:"filter,extension"` // extension: only what happens to memories that pass it
-	Prefix string      `wire:"prefix,extension"` // extension: only what happens to memories whose key is this one or below it
+	Cursor field.Token `wire:"cursor,extension"` // extension: resume after this log position
+	Filter JSON        `wire:"filter,extension"` // extension: only events of memories that match
+	Prefix string      `wire:"prefix,extension"` // extension: only events of memories whose key is this one or below it
 }
 
 // Event is pushed on the stream of the SUBSCRIBE.
@@ -109,7 +109,7 @@ type ConflictResult struct {
 	Conflicts []Conflict `wire:"conflicts"`
 }
 
-// Resolve decides a contradiction.
+// Resolve resolves a contradiction.
 type Resolve struct {
 	ConflictID     string  `wire:"conflict_id"`
 	Strategy       string  `wire:"strategy"` // keep_a, keep_b, keep_both, merge
@@ -124,7 +124,7 @@ type Resolved struct {
 	Strategy   string `wire:"strategy"`
 }
 
-// Trait is one line of a personality.
+// Trait is a trait of a personality.
 type Trait struct {
 	Name  string  `wire:"name"`
 	Score float64 `wire:"score"`

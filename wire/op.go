@@ -8,7 +8,7 @@ import (
 // Op is an opcode.
 type Op uint8
 
-// The opcodes. 0xB0 and 0xB1 are Cairn's own, and so are 0xD0 to 0xDC, spoken between peers only.
+// The opcodes. 0xB0 and 0xB1 are Cairn's own, and so are 0xD0 to 0xDC, which only peers use.
 const (
 	OpAuth           Op = 0x01
 	OpAuthOK         Op = 0x02
@@ -90,8 +90,8 @@ const (
 	OpPong  Op = 0xF2
 )
 
-// opNames are the opcodes' names as the protocol's tables spell them. Those of a row are of opcodes that follow each
-// other, from its key on.
+// opNames maps opcodes to their names in the protocol. In the map below, a row names consecutive opcodes from its key
+// on.
 var opNames = func() (names [256]string) {
 	for first, row := range map[Op]string{
 		OpAuth:                "AUTH AUTH_OK AUTH_FAIL",
@@ -123,7 +123,7 @@ var opNames = func() (names [256]string) {
 // Known reports whether the opcode is in the table.
 func (o Op) Known() bool { return opNames[o] != "" }
 
-// String is the protocol's spelling: "OPLOG_PUSH".
+// String returns the protocol's spelling: "OPLOG_PUSH".
 func (o Op) String() string {
 	if o.Known() {
 		return opNames[o]
@@ -131,7 +131,7 @@ func (o Op) String() string {
 	return fmt.Sprintf("0x%02X", uint8(o))
 }
 
-// Name is the spelling of error messages: "OplogPush".
+// Name returns the spelling in error messages: "OplogPush".
 func (o Op) Name() (name string) {
 	if !o.Known() {
 		return o.String()

@@ -13,14 +13,14 @@ import (
 )
 
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4)) // its frames have sums
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(4)) // compressed frames contain checksums
 	if err != nil {
 		panic("wire: zstd writer: " + err.Error())
 	}
 	return e
 })
 
-// decoders by memory limit: the limit is the decoder's, so each cap has its own.
+// decoders maps memory limits to decoders, because the limit is an option of the decoder.
 var decoders = map[int]func() *zstd.Decoder{
 	MaxPlainEarly:  newDecoder(MaxPlainEarly),
 	MaxPlainClient: newDecoder(MaxPlainClient),
@@ -38,10 +38,10 @@ func newDecoder(limit int) func() *zstd.Decoder {
 	})
 }
 
-// Empty is a frame without payload.
+// Empty returns a frame without payload.
 func Empty(op Op, stream uint32) Frame { return Frame{Flags: Version, Op: op, Stream: stream} }
 
-// Pack makes a message's frame: msgpack, or JSON; compressed when that pays.
+// Pack returns the frame of a message, as msgpack or JSON, compressed if that makes it smaller.
 func Pack(op Op, stream uint32, m Message, json bool) (Frame, error) {
 	b, err := AppendPack(nil, op, stream, m, json)
 	if err != nil {
@@ -50,7 +50,7 @@ func Pack(op Op, stream uint32, m Message, json bool) (Frame, error) {
 	return Frame{Flags: b[4], Op: op, Stream: stream, Payload: b[headLen:]}, nil
 }
 
-// AppendPack writes a message's whole frame behind dst, in one buffer.
+// AppendPack appends a message's frame to dst.
 func AppendPack(dst []byte, op Op, stream uint32, m Message, json bool) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0, Version, byte(op))
@@ -79,7 +79,7 @@ func AppendPack(dst []byte, op Op, stream uint32, m Message, json bool) ([]byte,
 }
 
 func msgpackToJSON(b []byte) ([]byte, error) {
-	t := tree{left: math.MaxInt}
+	t := treeReader{left: math.MaxInt}
 	x, _, err := t.read(b, 0)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func msgpackToJSON(b []byte) ([]byte, error) {
 	return marshal(x)
 }
 
-// PlainSize is the decompressed length that a frame announces, or maxPlain when it announces none.
+// PlainSize returns the decompressed length that a frame announces, at most maxPlain; maxPlain if it announces none.
 func PlainSize(f Frame, maxPlain int) int {
 	if f.Flags&FlagZstd == 0 {
 		return len(f.Payload)
@@ -99,9 +99,9 @@ func PlainSize(f Frame, maxPlain int) int {
 	return int(min(h.FrameContentSize, uint64(maxPlain)))
 }
 
-// unzstd decompresses a payload into memory of its size. A payload that does not announce its length, or too small a
-// one, is counted first, so one that is too long allocates nothing.
-func unzstd(b []byte, maxPlain int) ([]byte, error) {
+// decompress decompresses a payload into a buffer of its exact size. If the payload announces no length or one that
+// is too small, it first counts the length, so that a payload that is too long allocates nothing.
+func decompress(b []byte, maxPlain int) ([]byte, error) {
 	var h zstd.Header
 	if err := h.Decode(b); err == nil && h.HasFCS {
 		if h.FrameContentSize > uint64(maxPlain) {
@@ -119,11 +119,11 @@ func unzstd(b []byte, maxPlain int) ([]byte, error) {
 	return decoders[maxPlain]().DecodeAll(b, make([]byte, 0, n))
 }
 
-// countWindow bounds how far back a compressed payload may refer, and so the memory that counting needs.
+// countWindow bounds the window of a compressed payload, and so the memory for counting.
 const countWindow = 8 << 20
 
-// counters decompress only to count, and drop the output.
-var counters = sync.Pool{New: func() any {
+// countingDecoders pools decoders that only count the decompressed bytes.
+var countingDecoders = sync.Pool{New: func() any {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(countWindow), zstd.WithDecodeBuffersBelow(0))
 	if err != nil {
@@ -133,8 +133,8 @@ var counters = sync.Pool{New: func() any {
 }}
 
 func countPlain(b []byte, maxPlain int) (int, error) {
-	d := counters.Get().(*zstd.Decoder)
-	defer counters.Put(d)
+	d := countingDecoders.Get().(*zstd.Decoder)
+	defer countingDecoders.Put(d)
 	if err := d.Reset(bytes.NewReader(b)); err != nil {
 		return 0, err
 	}
@@ -145,8 +145,8 @@ func countPlain(b []byte, maxPlain int) (int, error) {
 	return int(n), err
 }
 
-// Plain is a frame's payload as one checked msgpack value: decompressed within maxPlain (one of the
-// MaxPlain constants), turned from JSON if need be, and scanned.
+// Plain returns a frame's payload as one scanned msgpack value. It decompresses up to maxPlain bytes, one of the
+// MaxPlain constants, and converts JSON.
 func Plain(f Frame, maxPlain int) ([]byte, error) {
 	b := f.Payload
 	if f.Flags&FlagZstd != 0 {
@@ -154,7 +154,7 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 			return nil, fmt.Errorf("%w: compressed payload is empty", ErrPayload)
 		}
 		var err error
-		if b, err = unzstd(b, maxPlain); err != nil {
+		if b, err = decompress(b, maxPlain); err != nil {
 			return nil, fmt.Errorf("%w: zstd: %w", ErrPayload, err)
 		}
 	}
@@ -176,11 +176,12 @@ func Plain(f Frame, maxPlain int) ([]byte, error) {
 	return b, nil
 }
 
-// Unpack reads a frame's message. Byte strings of peer messages share the payload's memory; everything else is copied.
-// Unknown keys are passed over, so that a newer sender is understood. After an error the message is not to be used.
+// Unpack decodes a frame's message. Byte strings of peer messages share the payload's memory; everything else is
+// copied. It ignores unknown keys, so that messages of newer senders can be read. After an error the message must not
+// be used.
 func Unpack(f Frame, m Message, maxPlain int) error { return unpack(f, m, maxPlain, false) }
 
-// UnpackExact is Unpack for a request: it rejects unknown keys and numbers out of range, by name.
+// UnpackExact is Unpack for a client's request: it rejects unknown keys and numbers out of range, by name.
 func UnpackExact(f Frame, m Message, maxPlain int) error { return unpack(f, m, maxPlain, true) }
 
 func unpack(f Frame, m Message, maxPlain int, exact bool) error {

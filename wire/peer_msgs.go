@@ -11,7 +11,7 @@ type ClusterHello struct {
 	Raft            *RaftHello `wire:"raft,extension"`
 }
 
-// ClusterHelloOK answers it.
+// ClusterHelloOK answers CLUSTER_HELLO.
 type ClusterHelloOK struct {
 	NodeID          uint32     `wire:"node_id"`
 	Role            string     `wire:"role"`
@@ -21,7 +21,7 @@ type ClusterHelloOK struct {
 	Raft            *RaftHello `wire:"raft,extension"`
 }
 
-// OplogPull asks for operations behind a cursor.
+// OplogPull requests operations after a cursor.
 type OplogPull struct {
 	Database     string  `wire:"database,defaulted"`
 	SinceHLC     []byte  `wire:"since_hlc,optional,octets"`
@@ -58,7 +58,7 @@ type OplogPullResult struct {
 	HasMore bool         `wire:"has_more"`
 }
 
-// OplogPush brings operations, or, with Raft set, is Raft's AppendEntries.
+// OplogPush sends operations or, with Raft set, is Raft's AppendEntries.
 type OplogPush struct {
 	Database string       `wire:"database,defaulted"`
 	Ops      []OplogEntry `wire:"ops"`
@@ -73,10 +73,10 @@ type OplogPushOK struct {
 	LastHLC  []byte           `wire:"last_hlc,octets"`
 	LastOpID string           `wire:"last_op_id"`
 	Raft     *RaftAppendReply `wire:"raft,extension"`
-	Refused  []RefusedOp      `wire:"refused,extension"` // extension: operations that can never be stored; the others were
+	Refused  []RefusedOp      `wire:"refused,extension"` // extension: operations that can never be stored; all others were stored
 }
 
-// RefusedOp is an operation of a push that was not stored, and why. A long id is cut.
+// RefusedOp is a rejected operation of a push, with the reason. A long id is truncated.
 type RefusedOp struct {
 	OpID    string `wire:"op_id"`
 	Code    Code   `wire:"code"`
@@ -92,7 +92,7 @@ type Heartbeat struct {
 	Raft           *RaftAppend `wire:"raft,extension"`
 }
 
-// HeartbeatAck answers it.
+// HeartbeatAck answers HEARTBEAT.
 type HeartbeatAck struct {
 	Term             uint64           `wire:"term"`
 	FollowerID       uint32           `wire:"follower_id"`
@@ -103,7 +103,7 @@ type HeartbeatAck struct {
 	Raft             *RaftAppendReply `wire:"raft,extension"`
 }
 
-// RequestVote asks for a vote, or, with Raft set, is Raft's RequestVote or RequestPreVote.
+// RequestVote requests a vote or, with Raft set, is Raft's RequestVote or RequestPreVote.
 type RequestVote struct {
 	Term        uint64    `wire:"term"`
 	CandidateID uint32    `wire:"candidate_id"`
@@ -132,7 +132,7 @@ type PeerStatus struct {
 	LagSeconds      float64 `wire:"lag_seconds"`
 }
 
-// ClusterStatusResult is the state of the cluster as the answering node knows it.
+// ClusterStatusResult is the state of the cluster as the answering node sees it.
 type ClusterStatusResult struct {
 	CurrentTerm uint64       `wire:"current_term"`
 	LeaderID    *uint32      `wire:"leader_id,optional"`
@@ -141,7 +141,7 @@ type ClusterStatusResult struct {
 	Peers       []PeerStatus `wire:"peers"`
 	QuorumSize  uint32       `wire:"quorum_size"`
 	Healthy     bool         `wire:"healthy"`
-	Node        JSON         `wire:"node,extension"` // extension: the status that the node itself reports
+	Node        JSON         `wire:"node,extension"` // extension: the node's own status report
 }
 
 // DatabaseList answers CLUSTER_DATABASE_LIST.

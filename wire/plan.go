@@ -8,49 +8,49 @@ import (
 	"unsafe"
 )
 
-// A Message is the content of a frame: a pointer to a struct, whose tags describe its fields once, for writing and for
-// reading, in the order in which they are written. In a tag,
+// A Message is the content of a frame: a pointer to a struct. Its tags describe the fields for encoding and decoding,
+// in the order of encoding. In a tag,
 //
 //	wire:"name[,need][,kind]"
 //
-// need is defaulted, optional or extension, and required where it is left out; kind is date, octets or a bound of
-// wire/field, and follows from the Go type where it is left out. A value of another type panics.
+// need is defaulted, optional or extension; without it the field is required. kind is date, octets or a bound of
+// wire/field; without it the kind follows from the Go type. A value of any other type panics.
 type Message any
 
-// need says what a field's absence means.
-type need uint8
+// presence says what the absence of a field means.
+type presence uint8
 
 const (
-	required  need = iota
-	defaulted      // the value the field has before decoding stays
-	optional       // absent or nil is the zero value; written as nil
-	extension      // ours: absent or nil is the zero value; not written when zero, so old peers see the seed's bytes
+	required  presence = iota
+	defaulted          // absent keeps the value before decoding
+	optional           // absent or nil is the zero value; written as nil
+	extension          // Cairn's own: like optional, but not written when zero, so older peers see the original format
 )
 
-var needs = map[string]need{"defaulted": defaulted, "optional": optional, "extension": extension}
+var needs = map[string]presence{"defaulted": defaulted, "optional": optional, "extension": extension}
 
-// A step is one field of a message.
-type step struct {
-	at   uintptr // of the struct's beginning
+// A fieldStep encodes and decodes one field of a message.
+type fieldStep struct {
+	at   uintptr // offset in the struct
 	name string
-	need need
+	need presence
 	codec
 }
 
-// A plan is the steps of a type of message, in the order of its fields. It is not changed once it is made.
+// A plan lists the steps for a message type, in the order of its fields. It is immutable.
 type plan struct {
-	steps  []step
-	absent []int                // -1 for each step: no field is found yet
-	preset func(unsafe.Pointer) // sets the defaults of a message that is to be read; nil where all are zero
+	steps  []fieldStep
+	absent []int                // -1 for each step, the initial value of found positions
+	preset func(unsafe.Pointer) // sets the defaults before decoding; nil if all are zero
 }
 
-// A presetter is a message with defaults other than zero. The reader of a message calls it first.
+// A presetter is a message with defaults other than zero. The decoder calls preset first.
 type presetter interface{ preset() }
 
-// plans has the plan of each type, made when the type is first used.
+// plans caches the plan of each type.
 var plans sync.Map // reflect.Type, of a pointer to the message, to *plan
 
-// planFor is the plan of a message, and where the message is.
+// planFor returns the plan and the address of a message.
 func planFor(m Message) (*plan, unsafe.Pointer) {
 	v := reflect.ValueOf(m)
 	found, ok := plans.Load(v.Type())
@@ -60,13 +60,13 @@ func planFor(m Message) (*plan, unsafe.Pointer) {
 	return found.(*plan), v.UnsafePointer()
 }
 
-// planOf panics where a tag cannot be read, which is a mistake in a message of ours and found by the first test that
-// uses it.
+// planOf returns the plan of a struct type. It panics on an invalid tag, which is a programming error that the first
+// use reveals.
 func planOf(t reflect.Type) *plan {
 	p := &plan{}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Anonymous { // its fields are the message's own
+		if f.Anonymous { // embedded: its fields belong to the message
 			for _, s := range planOf(f.Type).steps {
 				s.at += f.Offset
 				p.steps = append(p.steps, s)
@@ -74,7 +74,7 @@ func planOf(t reflect.Type) *plan {
 			continue
 		}
 		words := strings.Split(f.Tag.Get("wire"), ",")
-		s, kind := step{at: f.Offset, name: words[0]}, ""
+		s, kind := fieldStep{at: f.Offset, name: words[0]}, ""
 		for _, w := range words[1:] {
 			if n, ok := needs[w]; ok {
 				s.need = n
@@ -97,14 +97,14 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
-// A codec writes and reads the fields of one Go type, to which the pointers point.
+// A codec encodes and decodes values of one Go type, given as pointers.
 type codec struct {
 	zero  func(unsafe.Pointer) bool
 	write func([]byte, unsafe.Pointer) []byte
 	read  func(input, unsafe.Pointer) error
 }
 
-// codecOf returns the codec of a field; ok is false where no message may have the type or the kind.
+// codecOf returns the codec of a field; ok is false if the type or the kind is not supported.
 func codecOf(t reflect.Type, kind string) (c codec, ok bool) {
 	if c, ok := codecs[codecKey{t, kind}]; ok {
 		return c, true
@@ -112,19 +112,19 @@ func codecOf(t reflect.Type, kind string) (c codec, ok bool) {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		if c, ok = codecOf(t.Elem(), kind); ok {
-			c = pointer(t.Elem(), c)
+			c = pointerCodec(t.Elem(), c)
 		}
 	case kind == "" && t.Kind() == reflect.Struct:
 		p := planOf(t)
 		c, ok = codec{write: p.write, read: p.read}, true
 	case kind == "" && t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		c, ok = list(t, planOf(t.Elem())), true
+		c, ok = listCodec(t, planOf(t.Elem())), true
 	}
 	return c, ok
 }
 
-// pointer is for fields that may be nil.
-func pointer(to reflect.Type, c codec) codec {
+// pointerCodec returns the codec of a pointer to a type with codec c.
+func pointerCodec(to reflect.Type, c codec) codec {
 	return codec{
 		zero:  func(p unsafe.Pointer) bool { return *(*unsafe.Pointer)(p) == nil },
 		write: func(b []byte, p unsafe.Pointer) []byte { return c.write(b, *(*unsafe.Pointer)(p)) },

@@ -1,37 +1,37 @@
 package wire
 
-// The `raft` maps carry Raft itself inside the seed's messages: a peer that is not a member sends none and is
-// answered without. Byte strings are msgpack bin.
+// The `raft` maps transport Raft's messages inside messages of the original protocol. A peer that is not a member
+// sends no such map and receives none. Byte strings are msgpack bin.
 
-// RaftHello is the part of a hello between members, and of its answer.
+// RaftHello is the `raft` map of a hello between members, and of its answer.
 type RaftHello struct {
-	ClusterID string `wire:"cluster_id,defaulted"` // empty while the sender belongs to no cluster
-	Purpose   string `wire:"purpose,defaulted"`    // heartbeat, append, snapshot or forward: the use of the connection
-	// the sender has records, votes or a state beyond a founding that no vote has followed yet
+	ClusterID string `wire:"cluster_id,defaulted"` // blank if the sender belongs to no cluster
+	Purpose   string `wire:"purpose,defaulted"`    // use of the connection: heartbeat, append, snapshot or forward
+	// the sender has records, votes or a state, other than those of a founding without any vote since
 	HasState    bool   `wire:"has_state,defaulted"`
-	EntryMin    uint32 `wire:"entry_min,defaulted"` // versions of log records it reads
+	EntryMin    uint32 `wire:"entry_min,defaulted"` // supported versions of log records
 	EntryMax    uint32 `wire:"entry_max,defaulted"`
-	Wire        string `wire:"wire,defaulted"` // where its clients find it
+	Wire        string `wire:"wire,defaulted"` // addresses for the sender's clients
 	HTTP        string `wire:"http,defaulted"`
-	Version     string `wire:"version,defaulted"`   // of the binary
-	StateMin    uint32 `wire:"state_min,extension"` // formats of snapshots it reads, down to the least that it sends
+	Version     string `wire:"version,defaulted"`   // of the sender's binary
+	StateMin    uint32 `wire:"state_min,extension"` // supported snapshot formats
 	StateMax    uint32 `wire:"state_max,extension"`
-	Reads       []byte `wire:"reads,extension"`    // numbers of the operations it reads, in order
-	Needs       []byte `wire:"needs,extension"`    // those of its log that not every version reads
-	AckTerm     uint64 `wire:"ack_term,extension"` // the last record that the sender knows the receiver to have acknowledged; 0 for none
+	Reads       []byte `wire:"reads,extension"`    // numbers of the supported operations, in order
+	Needs       []byte `wire:"needs,extension"`    // numbers of operations in its log that not every version supports
+	AckTerm     uint64 `wire:"ack_term,extension"` // last record that the receiver has acknowledged, as the sender knows; 0: none
 	AckIndex    uint64 `wire:"ack_index,extension"`
-	Receipt     string `wire:"receipt,extension"`     // the receiver's own proof of that
-	CommitTerm  uint64 `wire:"commit_term,extension"` // the last record that the sender knows to be committed; 0 for none
+	Receipt     string `wire:"receipt,extension"`     // the receiver's own proof of that acknowledgement
+	CommitTerm  uint64 `wire:"commit_term,extension"` // last record that the sender knows is committed; 0: none
 	CommitIndex uint64 `wire:"commit_index,extension"`
-	// chosen by the sender: the mac of the other side proves the secret over it, and the last answer signs it
+	// random, from the sender: the other side's mac and proof include it
 	Nonce     []byte `wire:"nonce,extension"`
 	Key       string `wire:"key,extension"`       // the public key, in hex, of the sender's home
-	Addr      string `wire:"addr,extension"`      // where the sender is to be reached, as it signs it
+	Addr      string `wire:"addr,extension"`      // the sender's address, which the proof signs
 	Proof     []byte `wire:"proof,extension"`     // the key's signature
-	Stateless bool   `wire:"stateless,extension"` // the sender has no state and gives no vote until a leader has taken it in again
-	// proves the cluster secret; of a first answer: one for each secret that the sender accepts
+	Stateless bool   `wire:"stateless,extension"` // the sender has no state, and does not vote until a leader has readmitted it
+	// proves the cluster secret; in a first answer, one for each accepted secret
 	MAC []byte `wire:"mac,extension"`
-	// of the hello without it, and frames behind it end with theirs; 0 when the sender has none
+	// checksum of the hello without this field; announces checksums in later frames; 0: none
 	Checksum uint32 `wire:"checksum,extension"`
 }
 
@@ -42,10 +42,10 @@ type RaftEntry struct {
 	Type       uint8  `wire:"k"`
 	Data       []byte `wire:"d,optional"`
 	Extensions []byte `wire:"x,extension"`
-	AppendedAt int64  `wire:"a,extension"` // unix nanoseconds; 0 for none
+	AppendedAt int64  `wire:"a,extension"` // Unix nanoseconds; 0: none
 }
 
-// maxEntries limits the records of an append: more than the library sends.
+// maxEntries limits the entries of an append, above the number that the Raft library sends.
 const maxEntries = 4096
 
 func (RaftEntry) most() uint32 { return maxEntries }
@@ -60,16 +60,16 @@ type RaftAppend struct {
 	Commit     uint64      `wire:"commit"`
 	Entries    []RaftEntry `wire:"entries,extension"`
 
-	// all records that were acknowledged are at or below it; 0 when the leader cannot tell yet
+	// index at or above all acknowledged records; 0: the leader does not know yet
 	Acknowledged uint64 `wire:"acknowledged,extension"`
-	Clock        uint64 `wire:"clock,extension"` // the leader's time, in Unix microseconds; 0 when it sends none
-	// the mark of the follower's last answer that the leader had when it sent this; 0 for none
+	Clock        uint64 `wire:"clock,extension"` // the leader's time in Unix microseconds; 0: none
+	// Mark of the follower's last answer that the leader had received; 0: none
 	Heard uint64      `wire:"heard,extension"`
-	Last  []RaftPlace `wire:"last,extension"` // in heartbeats: the last records that the members are known to have acknowledged
+	Last  []RaftPlace `wire:"last,extension"` // in heartbeats: the last acknowledged record of each member, as far as known
 }
 
-// RaftPlace is the last record that a member is known to have acknowledged. Receipt proves that to the member itself:
-// no other one can make it.
+// RaftPlace is the last record that a member has acknowledged, as far as known. Receipt proves that to the member
+// itself, which is the only one that can create it.
 type RaftPlace struct {
 	Node    uint32 `wire:"n"`
 	Term    uint64 `wire:"t"`
@@ -77,16 +77,16 @@ type RaftPlace struct {
 	Receipt string `wire:"r,extension"`
 }
 
-// RaftAppendReply answers it.
+// RaftAppendReply answers a RaftAppend.
 type RaftAppendReply struct {
 	Term           uint64 `wire:"term"`
 	LastLog        uint64 `wire:"last_log"`
 	Success        bool   `wire:"success"`
 	NoRetryBackoff bool   `wire:"no_retry_backoff"`
-	Clock          uint64 `wire:"clock,extension"` // the follower's time, in Unix microseconds; 0 when it sends none
-	Mark           uint64 `wire:"mark,extension"`  // when the follower answered, by a clock of its own that the leader gives back as heard
+	Clock          uint64 `wire:"clock,extension"` // the follower's time in Unix microseconds; 0: none
+	Mark           uint64 `wire:"mark,extension"`  // time of the answer by the follower's own clock; the leader returns it as Heard
 
-	Acked *RaftPlace `wire:"acked,extension"` // the last record of the request, when the follower's disk has it
+	Acked *RaftPlace `wire:"acked,extension"` // the last record of the request, once it is on the follower's disk
 }
 
 // RaftVote is a RequestVote or, with PreVote, a RequestPreVote.
@@ -100,13 +100,14 @@ type RaftVote struct {
 	PreVote   bool   `wire:"pre_vote,extension"`
 }
 
-// RaftVoteReply answers it.
+// RaftVoteReply answers a RaftVote.
 type RaftVoteReply struct {
 	Term    uint64 `wire:"term"`
 	Granted bool   `wire:"granted"`
 }
 
-// SnapshotBegin opens an InstallSnapshot: chunks follow on the same connection. Size is about how many bytes they hold.
+// SnapshotBegin begins an InstallSnapshot. Chunks follow on the same connection; Size is their approximate total
+// size.
 type SnapshotBegin struct {
 	Term               uint64 `wire:"term"`
 	Leader             uint32 `wire:"leader"`
@@ -118,7 +119,7 @@ type SnapshotBegin struct {
 	Size               uint64 `wire:"size"`
 }
 
-// SnapshotChunk is a piece of a snapshot; the last one carries the SHA-256 of all.
+// SnapshotChunk is a piece of a snapshot. The last one has the SHA-256 of all.
 type SnapshotChunk struct {
 	Offset uint64 `wire:"offset"`
 	Data   []byte `wire:"data"`
@@ -131,54 +132,54 @@ type SnapshotOK struct {
 	Success bool   `wire:"success"`
 }
 
-// TimeoutNow tells a member to campaign at once: the leader hands over.
+// TimeoutNow makes a member start an election at once, to transfer leadership to it.
 type TimeoutNow struct {
 	Leader     uint32 `wire:"leader"`
 	LeaderAddr string `wire:"leader_addr"`
 }
 
-// Asker is the caller that asked for a change, for the audit that the leader writes.
+// Asker is the caller that requested a change, for the audit that the leader writes.
 type Asker struct {
-	By    string `wire:"by,defaulted"`    // as the audit names it; empty: the node itself
+	By    string `wire:"by,defaulted"`    // name in the audit; blank: the node itself
 	Label string `wire:"label,defaulted"` // of the token
 }
 
-// Forward brings an entry to the leader, or asks a member for an operation.
+// Forward sends an entry to the leader, or an operation to a member.
 type Forward struct {
 	Entry []byte `wire:"entry"`
 	Asker
 
-	// Extensions: an operation of the HTTP reference, in the name of a caller that the sender has let in. There is no
-	// entry then.
+	// Extensions: instead of an entry, an operation of the HTTP reference, on behalf of a caller that the sender has
+	// authenticated.
 	Operation string `wire:"operation,extension"`
 	Request   JSON   `wire:"request,extension"`
 	Database  string `wire:"database,extension"`
-	Token     string `wire:"token,extension"` // hash of the caller's token; blank: By says who it is
+	Token     string `wire:"token,extension"` // hash of the caller's token; blank: By identifies the caller
 }
 
-// ForwardOK brings back the outcome of a forwarded entry, or the answer of an operation.
+// ForwardOK returns the outcome of a forwarded entry, or the answer of an operation.
 type ForwardOK struct {
 	Outcome []byte `wire:"outcome"`
 }
 
-// ReadIndexOK answers READ_INDEX: everything acknowledged before the question is at or below Index.
+// ReadIndexOK answers READ_INDEX. Everything acknowledged before the request is at or below Index.
 type ReadIndexOK struct {
 	Index uint64 `wire:"index"`
 	Term  uint64 `wire:"term"`
 }
 
-// Compare asks a member what it holds.
+// Compare requests the hashes of a record and of a member's state.
 type Compare struct {
-	Index uint64 `wire:"index"` // of a record; 0 asks for the state's hashes alone
+	Index uint64 `wire:"index"` // of the record; 0: only the state's hashes
 }
 
-// CompareOK answers it. A member that does not know that the record is committed, or has no state, says nothing about
-// it.
+// CompareOK answers a Compare. Hashes are absent if the member does not know that the record is committed, or has no
+// state.
 type CompareOK struct {
-	Applied uint64     `wire:"applied"`          // the last record that it knows to be committed
-	Term    uint64     `wire:"term,extension"`   // of the record that it has at the index; 0: it cannot tell
-	Sum     []byte     `wire:"sum,extension"`    // SHA-256 of that record
-	States  []StateSum `wire:"states,extension"` // hashes of its state at the indexes that it has come to last
+	Applied uint64     `wire:"applied"`          // the last record that the member knows is committed
+	Term    uint64     `wire:"term,extension"`   // term of the record at the index; 0: unknown
+	Sum     []byte     `wire:"sum,extension"`    // SHA-256 of the record
+	States  []StateSum `wire:"states,extension"` // hashes of its state at recent indexes
 }
 
 // StateSum is the hash of a state at an index.
@@ -187,20 +188,20 @@ type StateSum struct {
 	Sum   []byte `wire:"s"`
 }
 
-// Membership asks the leader to change the members of the cluster.
+// Membership requests a change of the cluster's members from the leader.
 type Membership struct {
-	Action        string `wire:"action"` // join, rejoin, remove, promote, transfer; form, from the founder to the other founding members
+	Action        string `wire:"action"` // join, rejoin, remove, promote, transfer; or form, from the founder to the other founding members
 	NodeID        uint32 `wire:"node_id,defaulted"`
 	Addr          string `wire:"addr,defaulted"`          // for join: the peer address of the node
 	Role          string `wire:"role,defaulted"`          // for join: voter or read_replica
-	Configuration []byte `wire:"configuration,extension"` // for form: the founding members, as the Raft library writes them
+	Configuration []byte `wire:"configuration,extension"` // for form: the founding members, in the Raft library's encoding
 	Force         bool   `wire:"force,extension"`         // skip the checks that protect availability
 	Asker
 }
 
-// MembershipOK says which change was made.
+// MembershipOK reports the change that was made.
 type MembershipOK struct {
 	Message string `wire:"message"`
-	Index   uint64 `wire:"index,defaulted"` // for rejoin: where in the log the vote was taken away
-	Term    uint64 `wire:"term,defaulted"`  // of the leader that did it
+	Index   uint64 `wire:"index,defaulted"` // for rejoin: log index at which the member lost its vote
+	Term    uint64 `wire:"term,defaulted"`  // term of that leader
 }

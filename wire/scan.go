@@ -9,15 +9,15 @@ import (
 // MaxDepth limits the nesting of a payload.
 const MaxDepth = 1024
 
-// ErrPayload says that a payload is not the message it should be.
+// ErrPayload reports an invalid payload.
 var ErrPayload = errors.New("invalid payload")
 
-// Scan walks one msgpack value without recursion and without allocating, so that a hostile payload is
-// rejected before anything decodes it: nesting is at most MaxDepth, and no header announces more than is there.
-// It returns the length of the value; it does not look at bytes behind the value.
+// Scan validates one msgpack value without recursion and allocation, so that a hostile payload is rejected before it
+// is decoded: nesting is at most MaxDepth, and no header announces more than follows. It returns the length of the
+// value, and ignores bytes after it.
 func Scan(b []byte) (int, error) {
 	var depth int
-	var left [MaxDepth + 1]uint64 // values still to come on each level
+	var left [MaxDepth + 1]uint64 // values left on each level
 	left[0] = 1
 	pos := 0
 	for {
@@ -31,7 +31,7 @@ func Scan(b []byte) (int, error) {
 		if pos >= len(b) {
 			return 0, fmt.Errorf("%w: end of input at byte %d", ErrPayload, pos)
 		}
-		if n := scalars[b[pos]]; n != 0 && n <= len(b)-pos {
+		if n := scalarLengths[b[pos]]; n != 0 && n <= len(b)-pos {
 			pos += n
 			continue
 		}
@@ -67,9 +67,9 @@ type kind uint8
 const (
 	kNil kind = iota
 	kBool
-	kUint  // u holds it
-	kInt   // i holds it, negative
-	kFloat // f holds it
+	kUint  // value in u
+	kInt   // negative; value in u as int64
+	kFloat // float64 bits in u
 	kStr   // n bytes follow
 	kBin
 	kExt
@@ -81,15 +81,15 @@ var kindNames = [...]string{"nil", "boolean", "integer", "integer", "float", "st
 
 func (k kind) String() string { return kindNames[k] }
 
-// head is the decoded first bytes of a value.
+// head is the decoded header of a value.
 type head struct {
 	kind kind
-	size int    // bytes of the head itself, scalars included
-	n    uint32 // how many bytes, elements or pairs follow
-	u    uint64 // scalar bits: the integer, or the float64 bits
+	size int    // bytes of the header itself, including a scalar
+	n    uint32 // number of bytes, elements or pairs that follow
+	u    uint64 // of a scalar: the integer or the float64 bits
 }
 
-// header reads the head at b[0]. It never looks past the head.
+// header decodes the header at b[0]. It reads no bytes after the header.
 func header(b []byte) (h head, err error) {
 	c := b[0]
 	switch {
@@ -126,12 +126,12 @@ func header(b []byte) (h head, err error) {
 		}
 	case kInt:
 		shift := 64 - 8*f.width
-		h.u = uint64(int64(v<<shift) >> shift) // with the sign of its width
+		h.u = uint64(int64(v<<shift) >> shift) // sign-extended from its width
 		if int64(h.u) >= 0 {
 			h.kind = kUint
 		}
 	case kExt:
-		h.n = uint32(v) + 1 // the type byte
+		h.n = uint32(v) + 1 // plus the type byte
 		if f.width == 0 {
 			h.n = 1 + 1<<(c-0xD4)
 		} else if h.n == 0 {
@@ -143,7 +143,8 @@ func header(b []byte) (h head, err error) {
 	return h, nil
 }
 
-// formats describes the heads 0xC0 to 0xDF: kind, and bytes of length or scalar that follow the first.
+// formats describes the headers 0xC0 to 0xDF: the kind, and the number of bytes of the length or scalar after the
+// first.
 var formats = [32]struct {
 	kind  kind
 	width int
@@ -154,9 +155,9 @@ var formats = [32]struct {
 	{kExt, 0}, {kStr, 1}, {kStr, 2}, {kStr, 4}, {kArray, 2}, {kArray, 4}, {kMap, 2}, {kMap, 4},
 }
 
-// scalars are the lengths of the values that are nothing but a head, by its first byte; 0 for others. A vector is a
-// long row of them.
-var scalars = func() (lengths [256]int) {
+// scalarLengths maps the first byte of a scalar to the length of the value; 0 for other values. It makes Scan fast
+// for vectors, which consist of many scalars.
+var scalarLengths = func() (lengths [256]int) {
 	for c := range lengths {
 		switch f := formats[c&0x1F]; {
 		case c <= 0x7F, c >= 0xE0:

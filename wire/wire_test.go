@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// messages makes the message an opcode carries, for vectors and fuzzing.
+// messages returns a new message of an opcode, for vectors and fuzzing.
 var messages = map[Op]func() Message{
 	OpAuth: func() Message { return new(Auth) }, OpAuthOK: func() Message { return new(AuthOK) },
 	OpAuthFail: func() Message { return new(AuthFail) }, OpSelectDB: func() Message { return new(Name) },
@@ -120,7 +120,7 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// FuzzUnpack: whatever decodes encodes to something that decodes to the same.
+// FuzzUnpack: a decoded message, encoded and decoded again, stays the same.
 func FuzzUnpack(f *testing.F) {
 	for op := range messages {
 		f.Add(byte(op), byte(1), []byte{0x80})
@@ -187,7 +187,7 @@ func TestReaderCapsBeforeReading(t *testing.T) {
 	}
 }
 
-// BenchmarkRemember is a request and its answer, as a node reads and writes them.
+// BenchmarkRemember measures a node's decoding of a request and encoding of the answer.
 func BenchmarkRemember(b *testing.B) {
 	m := NewRemember(strings.Repeat("memory ", 45))
 	m.IdempotencyKey, m.Embedding = strings.Repeat("k", 36), make([]float32, 64)

@@ -110,7 +110,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	t.Logf("%d memories were acknowledged before the last backup, at index %d", len(before), last.Index)
 }
 
-// freshThree are three nodes that were configured and never started.
+// freshThree returns three configured nodes that were never started.
 func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	t.Helper()
 	base := cairntest.FreePorts(t, 3*config.PortsEach)

@@ -98,7 +98,7 @@ type besideRow struct {
 	alone, beside, elsewhere time.Duration // elsewhere is known of a bomb that was taken again
 }
 
-// ratio is 0 of what was not measured.
+// ratio returns 0 if a value was not measured.
 func (r besideRow) ratio() float64 {
 	if r.alone == 0 {
 		return 0
@@ -180,7 +180,7 @@ func medians(rows [][2]besideRow, figure func(besideRow) time.Duration) (m [2]ti
 	return m
 }
 
-// tailsOf is the p99 of both clients for a while.
+// tailsOf returns the p99 of both clients over some time.
 func tailsOf(t *testing.T, well [2]func(context.Context) error, d time.Duration) (p99 [2]time.Duration) {
 	t.Helper()
 	for i, took := range pacedTails(t, well, d) {
@@ -213,7 +213,7 @@ func pacedTails(t *testing.T, well [2]func(context.Context) error, d time.Durati
 	return took
 }
 
-// bomber is the process that bombs one door.
+// bomber is the process that overloads one listener.
 type bomber struct {
 	t    *testing.T
 	cmd  *exec.Cmd

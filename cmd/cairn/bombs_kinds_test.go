@@ -119,7 +119,7 @@ func fire(requests ...[]byte) func(context.Context, net.Conn) {
 	}
 }
 
-// nasty are JSON values that are hard to hold: deep, long, huge, and texts that are none.
+// nasty lists JSON values that are costly to decode: deep, long or huge ones, and invalid text.
 func nasty() map[string]string {
 	return map[string]string{
 		"deep":    strings.Repeat("[", 1<<20),
@@ -166,7 +166,7 @@ func httpBombs(d dialer, path string, headers map[string]string) map[string]func
 	return bombs
 }
 
-// wireFrame is a frame as it is sent: a length that may lie, flags, an opcode, a payload.
+// wireFrame returns an encoded frame with a length that may be wrong, flags, an opcode and a payload.
 func wireFrame(length int, flags byte, op wire.Op, payload []byte) []byte {
 	b := binary.BigEndian.AppendUint32(nil, uint32(length))
 	b = append(b, flags|1, byte(op), 0, 0, 0, 1)
@@ -226,7 +226,7 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 	return bombs
 }
 
-// prefixed is a frame of the unix sockets: a length that may lie, and a body.
+// prefixed returns a frame of the unix sockets: a length that may be wrong, and a body.
 func prefixed(length int, body string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(length)), body...)
 }

@@ -36,7 +36,8 @@ const (
 // does, because other tests run during the others.
 func bombsApart() bool { return suite.Count(0, 0, 1) == 1 }
 
-// A bombed listener is one of the node's, what a client that means well does there, and what the others do.
+// A bombed listener is a listener of the node, with the requests of a well-behaved client and of the overloading
+// ones.
 type bombed struct {
 	name  string
 	well  func(ctx context.Context) error // on its own connection
@@ -88,7 +89,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// peerListener is the peer port of a member.
+// peerListener returns the peer port of a member.
 func peerListener(p *cairntest.Node) bombed {
 	well := func(ctx context.Context) error {
 		return post(ctx, p.Line.HTTP+"/v1/recall", `{"query":"anything"}`, map[string]string{"Authorization": "Bearer " + p.Token})
@@ -149,7 +150,8 @@ func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Conte
 	})
 }
 
-// tail is the 99th percentile of what the good client sees, over a time and at least so many requests.
+// tail returns the 99th percentile of the well-behaved client's latency, over a time and a minimum number of
+// requests.
 func tail(t *testing.T, l bombed, d time.Duration, least int) time.Duration {
 	t.Helper()
 	var took []time.Duration
@@ -165,7 +167,7 @@ func tail(t *testing.T, l bombed, d time.Duration, least int) time.Duration {
 	return took[len(took)*99/100]
 }
 
-// procStat is a process's resident memory and its open descriptors.
+// procStat returns a process's resident memory and number of open descriptors.
 func procStat(t *testing.T, pid int) (resident int64, open int) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err != nil {

@@ -75,7 +75,7 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	}
 }
 
-// stranger is a connection to a peer port. Its hello may be rejected.
+// stranger connects to a peer port and sends a hello, which may be rejected.
 type stranger struct {
 	t  *testing.T
 	nc net.Conn

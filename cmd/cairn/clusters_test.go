@@ -33,7 +33,7 @@ func electionMS(ms int) int {
 // inHaste makes a node stand for election soon.
 func inHaste(n *config.NodeFile) { n.ElectionMS = electionMS(brisk) }
 
-// memberAlone is a member with a peer port and no peers.
+// memberAlone returns a member with a peer port and no peers.
 func memberAlone(t testing.TB) *cairntest.Node {
 	t.Helper()
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func jsonOf[T any](t testing.TB, args ...string) (v T) {
 	return v
 }
 
-// statusOf is the cluster as a node sees it; not ok when the node does not answer.
+// statusOf returns the cluster's status from a node; ok is false if the node does not answer.
 func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.CAFile, TokenText: p.Token, Timeout: 5 * time.Second}
@@ -133,7 +133,7 @@ func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
 	return s, err == nil
 }
 
-// leaderOf is the place in nodes of the one that leads, once one does.
+// leaderOf waits for a leader and returns its index in nodes.
 func leaderOf(t testing.TB, nodes []*cairntest.Node) (i int) {
 	t.Helper()
 	suite.Eventually(t, "a leader", func() bool {

@@ -115,7 +115,7 @@ func TestConsoleIsReadable(t *testing.T) {
 	}
 }
 
-// axe is the rules of axe-core, which the check brings by npm; empty where they are not at hand.
+// axe is the source of axe-core, which CI installs with npm; blank if it is not available.
 type axe string
 
 func newAxe(t *testing.T) axe {

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A pageTest is a browser on the console of a node that is alone.
+// A pageTest is a browser on the console of a single node.
 type pageTest struct {
 	t           *testing.T
 	ctx         context.Context

@@ -65,7 +65,7 @@ func TestDialectsOnACluster(t *testing.T) {
 	})
 }
 
-// here is the follower that the clients of the subtests talk to.
+// here returns the follower that the clients of the subtests use.
 func (d *dialectCluster) here() *cairntest.Node { return d.nodes[d.follower] }
 
 // covenant: Covenant on another node finds what one node's clients stored in other dialects, and what it purges is

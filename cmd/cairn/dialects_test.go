@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// protocol is one protocol of a node: how a sentence is stored through it, and what it shows of a question's answers.
+// protocol is a protocol of a node: how to store a sentence through it, and how to read the answers to a question.
 type protocol struct {
 	name  string
 	store func(sentence string)
@@ -26,7 +26,7 @@ type protocol struct {
 	capture func(text string) (answer string) // nil where a client does not say that a memory is a capture
 }
 
-// protocols are all protocols of a node in which memories are stored and found.
+// protocols lists all protocols of a node that store and find memories.
 func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 	t.Helper()
 	post := func(path string, body any) map[string]any {

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// nobodyID is a user who owns nothing.
+// nobodyID is the id of a user who owns no files.
 const nobodyID = 65534
 
 // TestTheEnvironmentIsClosed: the master key of a node comes from its environment. A program of the node's own user,

@@ -73,13 +73,13 @@ const rebound = `async (requests) => {
   return read;
 }`
 
-// applied is a function's source with what it is called with.
+// applied returns the source of a call of a function with arguments.
 func applied(t *testing.T, function string, args any) string {
 	t.Helper()
 	return fmt.Sprintf("(%s)(%s)", function, mustJSON(t, args))
 }
 
-// awaited has the browser wait for what a function promises.
+// awaited runs a function in the browser and waits for its promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 // TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every

@@ -57,7 +57,7 @@ func (h overHTTP) ask(ctx context.Context, method, path string, body, answer any
 	return errors.New(said.Error)
 }
 
-// A keyedText is what clients need of an answer.
+// A keyedText contains the fields of an answer that clients need.
 type keyedText struct {
 	Text     string `json:"text"`
 	Revision int    `json:"revision"`

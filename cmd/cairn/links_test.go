@@ -34,7 +34,7 @@ type links struct {
 	tasks sync.WaitGroup
 }
 
-// A fault says what a link does to the frames that go one way over it.
+// A fault is the effect of a link on the frames in one direction.
 type fault int
 
 const (
@@ -110,7 +110,7 @@ func (l *links) close() {
 	l.tasks.Wait()
 }
 
-// set has a fault stand between one and others, in the one direction.
+// set sets a fault on the links from one node to others, in one direction.
 func (l *links) set(f fault, from int, to ...int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,14 +126,14 @@ func (l *links) set(f fault, from int, to ...int) {
 	l.moved = make(chan struct{})
 }
 
-// all has a fault stand between any two.
+// all sets a fault on all links.
 func (l *links) all(f fault) {
 	for i := range l.fronts {
 		l.set(f, i, l.others(i)...)
 	}
 }
 
-// others are all but one, from the next on.
+// others returns all nodes but one, beginning with the next one.
 func (l *links) others(i int) (rest []int) {
 	for n := range len(l.fronts) - 1 {
 		rest = append(rest, (i+1+n)%len(l.fronts))

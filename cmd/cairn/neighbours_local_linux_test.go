@@ -25,7 +25,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// raw is a request as it goes over the wire.
+// raw returns a request's bytes on the wire.
 func raw(r request, host string, head []string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s",
 		r.Method, r.Path, host, len(r.Body), strings.Join(append(head, ""), "\r\n"), r.Body)

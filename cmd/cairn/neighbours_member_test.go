@@ -21,13 +21,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// member is a member of a cluster in the test's hands: it has the id, the secret and the key of a node.
+// member is a member that the test controls: it has the id, the secret and the key of a node.
 func member(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wire.RaftHello) *peertest.Peer {
 	t.Helper()
 	return impostor(t, p, id, keyOf(t, p), cluster, hello)
 }
 
-// keyOf is the key of a node's home.
+// keyOf returns the key of a node's home.
 func keyOf(t *testing.T, p *cairntest.Node) ed25519.PrivateKey {
 	t.Helper()
 	key, err := home.OpenIdentity(p.Line.Home)

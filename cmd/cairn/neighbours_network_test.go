@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// canary is in a memory of database "default", and in no answer to a neighbour.
+// canary is a text in a memory of database "default". It must not be in any answer to a neighbour.
 const canary = "the canary sings at the seventh gate"
 
 // listener is one that other machines reach: what it answers to a neighbour who shows a token, or none, and would
@@ -148,7 +148,7 @@ func isRefused(answer string) bool {
 	return false
 }
 
-// networkListeners are the ports of a member of a cluster that other machines reach.
+// networkListeners returns the ports of a member that other machines can reach.
 func networkListeners(t *testing.T, p *cairntest.Node) []listener {
 	body := strings.Repeat("x", 1<<20)
 	posted := func(path string) []byte {

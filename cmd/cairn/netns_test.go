@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A lan is a bridge with a network namespace for each node: machines as far as the network goes.
+// A lan is a bridge with a network namespace for each node, so that the nodes have separate networks like machines.
 type lan struct {
 	t      testing.TB
 	id     int
@@ -75,7 +75,7 @@ func newLAN(t testing.TB, n int) *lan {
 func (l *lan) cut(i int)  { l.must(ip("link", "set", l.port(i), "down")) }
 func (l *lan) join(i int) { l.must(ip("link", "set", l.port(i), "up")) }
 
-// deafen has a node hear nothing while it is heard; false where the kernel cannot.
+// deafen drops a node's incoming packets but not its outgoing ones; false if the kernel does not support that.
 func (l *lan) deafen(i int) bool {
 	return exec.Command("tc", "qdisc", "add", "dev", l.port(i), "root", "netem", "loss", "100%").Run() == nil
 }

@@ -51,7 +51,7 @@ func pageNamesTests(t *testing.T, name string) {
 	}
 }
 
-// testsBelow are the names of the tests in a folder and below.
+// testsBelow returns the names of the tests in a folder and its subfolders.
 func testsBelow(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	there := map[string]bool{}
@@ -114,7 +114,7 @@ func TestWorksWithIsTried(t *testing.T) {
 // plainCode writes the arguments of a call like the words of a command.
 func plainCode(s string) string { return strings.NewReplacer(`"`, "", ",", "").Replace(s) }
 
-// whatTestsRun is the text of all tests, of the scripts that they run, and of .ci/run.
+// whatTestsRun returns the text of all tests, of the scripts that they run, and of .ci/run.
 func whatTestsRun(t *testing.T, root string) string {
 	t.Helper()
 	var all strings.Builder

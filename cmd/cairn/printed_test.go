@@ -193,7 +193,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	}
 }
 
-// alternatives are the commands of a line: a|b stands for each, and && for one after the other.
+// alternatives returns the commands of a line: a|b means either, and && separates commands.
 func alternatives(line string) (lines []string) {
 	for part := range strings.SplitSeq(line, " && ") {
 		fields := strings.Fields(part)

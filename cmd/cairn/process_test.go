@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A node's processes end with it, by whichever way it is ended.
+// A node's child processes end with it, however the node ends.
 func TestNodeTakesItsProcessesAlong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

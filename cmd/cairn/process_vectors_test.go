@@ -24,7 +24,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// vectorToken is the token of every server that the vectors are replayed against.
+// vectorToken is the token of all servers in the vectors.
 const vectorToken = " a token with spaces "
 
 // TestProcessVectors replays recorded requests against the process surface and compares its answers byte by byte: in
@@ -146,7 +146,7 @@ func replayVectors(t *testing.T, raw []byte, open func(t *testing.T, dir string)
 	}
 }
 
-// replay is one vector on its way.
+// replay is the state of replaying a vector.
 type replay struct {
 	t                   *testing.T
 	socket, dir, unique string

@@ -26,7 +26,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// purgedWord is of a text that is purged; the extractor takes the name for an entity.
+// purgedWord occurs in a text that is purged. The extractor treats the name as an entity.
 const purgedWord = "quixotelyn"
 
 // findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots and

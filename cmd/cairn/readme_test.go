@@ -28,7 +28,7 @@ func section(t *testing.T, pages, heading string) string {
 	return text
 }
 
-// indented are the commands of a section, those that start a node or need another machine left out.
+// indented returns the commands of a section, except those that start a node or need another machine.
 func indented(text string) (commands []string) {
 	text = regexp.MustCompile("(?s)```.*?```").ReplaceAllString(text, "")
 	for _, line := range strings.Split(text, "\n") {
@@ -150,7 +150,7 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 	}
 }
 
-// installSDKs has node and Python find the clients of this tree by their names.
+// installSDKs makes this tree's clients importable by name in node and Python.
 func installSDKs(t *testing.T, dir, root string) {
 	t.Helper()
 	sdk, modules := filepath.Join(root, "wire", "client"), filepath.Join(dir, "node_modules")

@@ -96,7 +96,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	checkExport(t, p, token, acked)
 }
 
-// movedAside are the files of a home that a node has moved aside.
+// movedAside returns the files of a home that a node has moved aside.
 func movedAside(t *testing.T, home string) (all []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*"} {

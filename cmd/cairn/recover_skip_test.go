@@ -24,7 +24,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// deaf is a state machine that takes no notice of its records.
+// deaf is a state machine that ignores its records.
 type deaf struct{ index, term uint64 }
 
 func (d *deaf) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
@@ -46,7 +46,7 @@ func (d *deaf) Peer(context.Context, wire.Frame) (wire.Frame, error) {
 	return wire.Frame{}, errors.New("it answers nothing")
 }
 
-// poison has three stopped nodes commit a record that no state can apply: consensus does not look into records.
+// poison makes three stopped nodes commit a record that no state can apply. Consensus does not inspect records.
 func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 	t.Helper()
 	members := make([]*raft.Node, len(nodes))
@@ -181,7 +181,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	}
 }
 
-// cliErr is cli for what is said on the standard error.
+// cliErr runs a command like cli, and returns its stderr.
 func cliErr(t testing.TB, args ...string) (stderr string, code int) {
 	t.Helper()
 	c := cairntest.Command(t.Context(), args...)

@@ -229,7 +229,7 @@ func hashOf(t *testing.T, p *cairntest.Node) string {
 	return s.Sum
 }
 
-// listed are the events in an agent's inbox.
+// listed returns the events in an agent's inbox.
 func listed(t *testing.T, p *cairntest.Node) []string {
 	t.Helper()
 	got, ok := stringExec(t, p, "/events list --all")

@@ -128,7 +128,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	}
 }
 
-// metricOf is a number that a node's metrics have without labels.
+// metricOf returns the value of a node's metric without labels.
 func metricOf(t *testing.T, p *cairntest.Node, name string) (n float64) {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, Timeout: 5 * time.Second}

@@ -22,7 +22,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// shortDir is a directory below which sockets' paths are short enough.
+// shortDir returns a directory with a path that is short enough for sockets.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cairn")
@@ -71,7 +71,7 @@ func siftDo(t testing.TB, socket, request string) map[string]any {
 	return m
 }
 
-// siftOpenAt has a node serve a directory, as `cairn sift open` does.
+// siftOpenAt makes a node serve a directory, like `cairn sift open`.
 func siftOpenAt(t testing.TB, home, dir string) string {
 	t.Helper()
 	out, code := cairntest.Run(t, "sift", "open", dir, "--home", home)

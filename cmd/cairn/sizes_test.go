@@ -19,7 +19,7 @@ const (
 	repositoryFromCmd = "../.."
 )
 
-// flat are the structs that have more fields and stay flat, each with its reason.
+// flat lists the structs that may have more fields, each with the reason.
 var flat = map[string]string{
 	"index/rank/settings.go Settings":   "the numbers that recalls are tuned by, each read once beside its default",
 	"node/api/cluster.go ClusterStatus": "an answer: its JSON is flat, as clients read it",

@@ -41,7 +41,7 @@ const (
 	openKeys   = 2 // of a kind at a time
 )
 
-// A soakKey is a key that several clients write and read for a while.
+// A soakKey is a key that several clients write and read for some time.
 type soakKey struct {
 	kind, name string
 	rid        string // of a register

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// soakFaults are done one after another. Each mends what it did before it returns.
+// soakFaults lists the faults, which run one after another. Each ends its fault before it returns.
 var soakFaults = []struct {
 	name string
 	do   func(s *soak)
@@ -154,7 +154,7 @@ func (s *soak) still(i int) {
 // broken picks a fault that lets nothing pass: in silence, or with connections that close.
 func (s *soak) broken() fault { return []fault{stalled, cut}[s.rng.IntN(2)] }
 
-// silence has a node not heard by the others, or not hear them, or both.
+// silence drops the frames from a node to the others, or to it, or both.
 func (s *soak) silence(f fault, i int, unheard, deaf bool) {
 	if unheard {
 		s.links.set(f, i, s.links.others(i)...)
@@ -309,7 +309,7 @@ func (s *soak) rejoined() {
 	s.whole()
 }
 
-// replica has the replica join, be read from while a voter is killed, and leave.
+// replica makes the replica join, reads from it while a voter is killed, and makes it leave.
 func (s *soak) replica() {
 	i := s.voters
 	s.start(i)()

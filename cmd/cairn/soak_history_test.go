@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/cmd/lab/history"
 )
 
-// A historyWriter writes a history. Any number of goroutines may use it.
+// A historyWriter writes a history. It is safe for concurrent use.
 type historyWriter struct {
 	mu  sync.Mutex
 	out *bufio.Writer

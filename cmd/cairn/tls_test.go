@@ -332,7 +332,7 @@ func checkBadKey(t *testing.T, nodes []*cairntest.Node, au *cluster.Authority, t
 	}
 }
 
-// shown is the certificate a port shows.
+// shown returns the certificate that a port presents.
 func shown(t testing.TB, addr string, au *cluster.Authority) *x509.Certificate {
 	t.Helper()
 	nc, err := tls.Dial("tcp", addr, trusting(t, au.Path("ca.crt")))

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// wires are the addresses that clients are given.
+// wires returns the wire addresses for clients.
 func wires(nodes []*cairntest.Node) (addrs []string) {
 	for _, p := range nodes {
 		addrs = append(addrs, p.Line.Wire)

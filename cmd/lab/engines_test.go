@@ -50,7 +50,7 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// needsEngine skips a test where an engine cannot be: fts5 is a Python's.
+// needsEngine skips the test if an engine is not available: fts5 needs Python.
 func needsEngine(t *testing.T, name string) {
 	t.Helper()
 	if name != "fts5" {
@@ -90,7 +90,7 @@ func TestSpeedAgainst(t *testing.T) {
 	}
 }
 
-// TestRecallAgainstBleve: every question of a set is asked of stock Bleve too.
+// TestRecallAgainstBleve: stock Bleve is asked every question of a set too.
 func TestRecallAgainstBleve(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

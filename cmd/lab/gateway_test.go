@@ -8,13 +8,13 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// measureGateway returns what the lab measures on a gateway with a few memories.
+// measureGateway runs the gateway bench with a few memories.
 func measureGateway(t *testing.T) gatewayReport {
 	t.Helper()
 	return figuresOf[gatewayReport](t, "gateway", "--fill", "500", "--questions", "100", "--streams", "200")
 }
 
-// TestGateway: every way of asking answers, and an idle event stream costs less than 50 kB.
+// TestGateway: every transport answers, and an idle event stream takes less than 50 kB.
 func TestGateway(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "nothing is measured")

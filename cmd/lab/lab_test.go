@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// labCommand is a call of the lab that has not started.
+// labCommand returns a call of the lab that is not started yet.
 func labCommand(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, os.Args[0], args...)
 	c.Env = append(os.Environ(), asLab+"=1")
@@ -52,7 +52,7 @@ func figuresOf[R any](t *testing.T, args ...string) (r R) {
 	return r
 }
 
-// TestSurfaces measures every protocol for a moment: each answers, and none rejects.
+// TestSurfaces measures every protocol for a short time: each answers without rejections.
 func TestSurfaces(t *testing.T) {
 	suite.NotShort(t, "measures")
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
-// TestFailover: the silence that is measured is there, and ends.
+// TestFailover: a gap is measured, and writes continue after it.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	r := figuresOf[failoverReport](t, "failover", "--cairn", cairntest.Binary(), "--rounds", "1", "--heartbeat-ms", "50",
@@ -100,7 +100,7 @@ func TestFollowers(t *testing.T) {
 	}
 }
 
-// TestRestart: the node answers after both ways to end it.
+// TestRestart: the node answers after SIGTERM and after SIGKILL.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	r := figuresOf[restartReport](t, "restart", "--cairn", cairntest.Binary(), "--size", "200")
@@ -114,7 +114,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestSnapshot: writes go on during a snapshot and a backup, and none fails.
+// TestSnapshot: writes continue during a snapshot and a backup without failures.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	r := figuresOf[snapshotReport](t, "snapshot", "--size", "2000", "--rounds", "1", "--clients", "2", "--rate", "500", "--for", "200ms")

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestEveryPrintedCommandIsOne: the lab takes each command that a page, a script or its own help prints.
+// TestEveryPrintedCommandIsOne: each lab command in a page, a script or the help is valid.
 func TestEveryPrintedCommandIsOne(t *testing.T) {
 	t.Parallel()
 	printed := map[string]string{}

@@ -18,18 +18,18 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// sweepRow is the node at one size.
+// sweepRow holds the figures of the node at one size.
 type sweepRow struct {
 	Memories  int              `json:"memories"`
-	Rate      float64          `json:"stored_per_second"` // of the memories since the size before, batch after batch
+	Rate      float64          `json:"stored_per_second"` // of the memories added since the previous size
 	Runs      []bench.SpeedRun `json:"recalls"`
-	HeapBytes uint64           `json:"heap_bytes"` // of this process: the node's, and little else
+	HeapBytes uint64           `json:"heap_bytes"` // of this process, mostly the node's
 	DiskBytes int64            `json:"disk_bytes"`
 	Snapshot  float64          `json:"snapshot_s"`
-	Restart   float64          `json:"restart_s"` // from the start to an answer by a node that takes writes
+	Restart   float64          `json:"restart_s"` // from the start until the node answers and accepts writes
 }
 
-// A growth says that a quantity grows with a power of the size: 0 is not at all, 1 is with it.
+// A growth is the exponent with which a quantity grows with the size: 0 for constant, 1 for linear.
 type growth struct {
 	Quantity string  `json:"quantity"`
 	Exponent float64 `json:"exponent"`
@@ -38,8 +38,8 @@ type growth struct {
 type sweepReport struct {
 	Dim    int        `json:"dim"`
 	Sizes  []sweepRow `json:"sizes"`
-	Growth []growth   `json:"growth,omitempty"`       // of two sizes or more, as the next
-	Log    float64    `json:"log_exponent,omitempty"` // of the logarithm of these sizes: what grows with it has this exponent
+	Growth []growth   `json:"growth,omitempty"`       // needs two sizes or more, like Log
+	Log    float64    `json:"log_exponent,omitempty"` // exponent of logarithmic growth over these sizes, for comparison
 }
 
 type sweepBench struct {
@@ -117,7 +117,7 @@ func sweepSizes(from, to int) (sizes []int) {
 
 // measure stores some more memories and measures what the node is then.
 func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *bench.LocalCluster, g *bench.Generator, more int) (row sweepRow, err error) {
-	l := &bench.Rig{Streams: a} // its clients end before the node does
+	l := &bench.Rig{Streams: a} // closes the clients before the node
 	defer func() { err = errors.Join(err, l.Close()) }()
 	loaders, err := l.Loaders(ctx, own.Client, 1, 0)
 	if err != nil {
@@ -156,7 +156,7 @@ func (b *sweepBench) measure(ctx context.Context, a *cli.Streams, own *bench.Loc
 	return row, err
 }
 
-// A quantity is one figure of every size.
+// A quantity is a figure that every size has.
 type quantity struct {
 	name, unit string
 	of         func(sweepRow) float64

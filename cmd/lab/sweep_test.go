@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestSweep: a node grows threefold, and each figure is there at each size, with a curve and an exponent.
+// TestSweep: after growing a node threefold, each figure has a value at each size, a curve and an exponent.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "measures, which the race detector falsifies")
@@ -63,7 +63,7 @@ func TestSweepSizes(t *testing.T) {
 	}
 }
 
-// TestExponent: y = 3·x² grows with the power of 2.
+// TestExponent: the exponent of y = 3·x² is 2.
 func TestExponent(t *testing.T) {
 	if e := exponent([]bench.Point{{X: 1, Y: 3}, {X: 3, Y: 27}, {X: 9, Y: 243}}); math.Abs(e-2) > 1e-9 {
 		t.Errorf("got %v", e)

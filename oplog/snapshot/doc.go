@@ -1,20 +1,21 @@
-// Package snapshot writes and reads the streams in which the state and the log travel: rows, or records, compressed,
-// with a hash over all at their end. It knows bytes and nothing else: package state knows what rows mean, and package
-// archive keeps streams in a directory.
+// Package snapshot writes and reads the streams that transfer the state and the log: compressed rows or records,
+// followed by a hash over all of them. It handles bytes only: package state defines the meaning of rows, and package
+// archive stores streams in a directory.
 //
 // A snapshot is
 //
 //	"CAIRNSNP" | version 3 | zstd( size u64, rows, 0 uv, SHA-256 of all before it )
 //
-// A row is key length uv, key, value length uv, value; rows are in the order of their keys, as the store has them,
-// none twice. Size is their bytes on the sender's disk, for a progress bar. The sender has read each row
-// from a block with the checksum it was written with.
+// A row is key length uv, key, value length uv, value. Rows are sorted by key, as in the store, without duplicates.
+// Size is their size on the sender's disk, for a progress bar. The sender reads each row from a block whose checksum
+// it has verified.
 //
 // A range of the log is
 //
 //	"CAIRNLOG" | version 2 | zstd( head, records, end, rows, 0 uv, SHA-256 of all before it )
 //
-// head is since u64, index u64, term u64, hash 32 bytes: the records after since lead from the state there to the one
-// at index, whose hash it is. A record is index u64 (never 0), HLC 16 bytes, length u32, data; end is a u64 of 0.
-// Where entries were erased from records, rows follow: of all that those entries may have changed, as of index.
+// head is since u64, index u64, term u64, hash 32 bytes. Applying the records after since to the state at since leads
+// to the state at index, which has this hash. A record is index u64 (never 0), HLC 16 bytes, length u32, data; end is
+// a u64 of 0. If entries were erased from records, rows follow: the values at index of all rows that those entries
+// may have changed.
 package snapshot

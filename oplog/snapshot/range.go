@@ -14,18 +14,18 @@ const (
 	headLen      = 8 + 8 + 8 + 32
 )
 
-// ErrRange says that a log range does not hold what it should.
+// ErrRange reports a corrupt log range.
 var ErrRange = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable log range"}
 
-// A Head says where a range begins and what it leads to.
+// A Head describes the beginning of a range and the state after it.
 type Head struct {
 	Since       oplog.Index // the records begin after it
-	Index, Term oplog.Index // of the state they lead to
+	Index, Term oplog.Index // of the state after the records
 	Hash        [32]byte    // its Sum
 }
 
-// WriteRange streams records, which a function gives in their order until it fails, and rows behind them. The rows
-// replace those that the records alone would not lead to.
+// WriteRange writes a range: the records that a function passes in order, and then rows. The rows replace those that
+// the records alone cannot produce, because entries were erased.
 func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hlc oplog.HLC, data []byte) error) error, rows Rows) error {
 	if _, err := io.WriteString(w, rangeMagic+string(rune(rangeVersion))); err != nil {
 		return err
@@ -60,13 +60,13 @@ func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hl
 	return nil
 }
 
-// A Range is a stream of WriteRange being read.
+// A Range reads a stream of WriteRange.
 type Range struct {
 	Head
 	in *hashedReader
 }
 
-// ReadRange reads the head. Close it.
+// ReadRange reads the head of a range. The caller must close the Range.
 func ReadRange(r io.Reader) (*Range, error) {
 	in, err := open(r, rangeMagic, "log range")
 	if err != nil {
@@ -88,7 +88,8 @@ func ReadRange(r io.Reader) (*Range, error) {
 	return rg, nil
 }
 
-// Next is the next record with its time, or io.EOF behind the last. It is not called again then: the rows follow.
+// Next returns the next record and its time, or io.EOF after the last. After io.EOF the caller reads the rows with
+// Row.
 func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
 	var b [8 + 16 + 4]byte
 	if _, err := io.ReadFull(r.in, b[:8]); err != nil {
@@ -111,8 +112,8 @@ func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
 	return rec, oplog.HLC(b[8:24]).Time(), nil
 }
 
-// Row returns the next row behind the records, valid until the next call. It returns io.EOF when the last row was
-// read and the checksum is right.
+// Row returns the next row after the records, valid until the next call. It returns io.EOF after the last row, if the
+// checksum is correct.
 func (r *Range) Row() (k, v []byte, err error) {
 	if k, v, err = r.in.row(); err != nil && err != io.EOF {
 		err = fmt.Errorf("%w: %w", ErrRange, err)
@@ -120,5 +121,5 @@ func (r *Range) Row() (k, v []byte, err error) {
 	return k, v, err
 }
 
-// Close lets go of the stream's decoder.
+// Close releases the stream's decoder.
 func (r *Range) Close() { r.in.z.Close() }

@@ -16,23 +16,23 @@ import (
 
 const (
 	rowsMagic = "CAIRNSNP"
-	Min       = 3 // the versions of snapshots that this one reads
+	Min       = 3 // supported versions of snapshots
 	Max       = 3
 )
 
-// ErrUnreadable says that a snapshot does not hold what it should.
+// ErrUnreadable reports a corrupt or unsupported snapshot.
 var ErrUnreadable = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable snapshot"}
 
-// maxRow is above any key or value: a record of the log is the largest.
+// maxRow bounds a key or a value; the largest one is a log record.
 const maxRow = oplog.MaxRecord + 1<<20
 
-// Rows gives rows in the order of their keys to a function, until it fails.
+// Rows calls row for each row, in the order of their keys, until it returns an error.
 type Rows func(row func(k, v []byte) error) error
 
-// Progress is told now and then the bytes that were copied and their total; nil is told nothing.
+// Progress is called from time to time with the number of copied bytes and the total. It may be nil.
 type Progress func(done, total int64)
 
-// Write streams rows. size is about how many bytes they take.
+// Write writes a snapshot of rows. size is their approximate size in bytes.
 func Write(w io.Writer, size int64, rows Rows) error {
 	if _, err := w.Write(append([]byte(rowsMagic), Max)); err != nil {
 		return err
@@ -65,7 +65,7 @@ func writeRows(body io.Writer, rows Rows) error {
 	return err
 }
 
-// writeHashed compresses the output of write, followed by its hash.
+// writeHashed writes the compressed output of write, followed by its hash.
 func writeHashed(w io.Writer, write func(io.Writer) error) error {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -82,7 +82,7 @@ func writeHashed(w io.Writer, write func(io.Writer) error) error {
 	return errors.Join(err, z.Close())
 }
 
-// Read reads the rows of a stream. An error of row is Read's own; any other is ErrUnreadable.
+// Read reads the rows of a snapshot. It returns an error of row unchanged; all other errors are ErrUnreadable.
 func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 	in, err := open(r, rowsMagic, "snapshot")
 	if err != nil {
@@ -122,14 +122,14 @@ type hashedReader struct {
 	h       hash.Hash
 	z       *zstd.Decoder // to be closed
 	version byte
-	k, v    []byte // of the row that was read last
+	k, v    []byte // buffers of the last row
 }
 
-// row reads a row, valid until the next call. It returns io.EOF, unwrapped, when the last row was read and the
-// checksum is right.
+// row returns the next row, valid until the next call. It returns io.EOF, unwrapped, after the last row if the
+// checksum is correct.
 func (s *hashedReader) row() (k, v []byte, err error) {
-	if s.k, err = s.part(s.k); err == nil && len(s.k) > 0 {
-		s.v, err = s.part(s.v)
+	if s.k, err = s.readPart(s.k); err == nil && len(s.k) > 0 {
+		s.v, err = s.readPart(s.v)
 	}
 	switch {
 	case err != nil:
@@ -137,13 +137,13 @@ func (s *hashedReader) row() (k, v []byte, err error) {
 	case len(s.k) > 0:
 		return s.k, s.v, nil
 	}
-	if err := s.end(); err != nil {
+	if err := s.checkEnd(); err != nil {
 		return nil, nil, err
 	}
 	return nil, nil, io.EOF
 }
 
-// open reads the beginning of a stream of a kind.
+// open reads the magic and the version of a stream. kind names it in errors.
 func open(r io.Reader, magic, kind string) (*hashedReader, error) {
 	head := make([]byte, len(magic)+1)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -175,9 +175,9 @@ func (s *hashedReader) ReadByte() (byte, error) {
 	return b, err
 }
 
-// part reads a length and as many bytes, into what buf has room for. It grows as bytes arrive: a length may be any
-// number.
-func (s *hashedReader) part(buf []byte) ([]byte, error) {
+// readPart reads a length and that many bytes, reusing buf. The buffer grows only as bytes arrive, because the length
+// may be corrupt.
+func (s *hashedReader) readPart(buf []byte) ([]byte, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil {
 		return nil, err
@@ -198,8 +198,8 @@ func (s *hashedReader) part(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// end compares the hash of the bytes read with the one that follows, and checks that the stream ends there.
-func (s *hashedReader) end() error {
+// checkEnd verifies the hash of the bytes read against the one that follows, and that the stream ends after it.
+func (s *hashedReader) checkEnd() error {
 	want := s.h.Sum(nil)
 	got := make([]byte, len(want))
 	if _, err := io.ReadFull(s.Reader, got); err != nil {
@@ -208,7 +208,7 @@ func (s *hashedReader) end() error {
 	if string(got) != string(want) {
 		return errors.New("checksum differs")
 	}
-	switch n, err := io.ReadFull(s.Reader, got[:1]); { // anything after the hash is not ours
+	switch n, err := io.ReadFull(s.Reader, got[:1]); { // the hash must be the last part
 	case n > 0 || err == nil:
 		return errors.New("more follows its checksum")
 	case !errors.Is(err, io.EOF):
@@ -217,15 +217,15 @@ func (s *hashedReader) end() error {
 	return nil
 }
 
-// progress reports every 16 MiB: often enough to be seen, rarely enough to cost nothing.
+// progress calls report every 16 MiB.
 type progress struct {
-	done, told, total int64
-	report            Progress
+	done, reported, total int64
+	report                Progress
 }
 
 func (p *progress) add(n int) {
-	if p.done += int64(n); p.report != nil && p.done-p.told >= 16<<20 {
-		p.told = p.done
+	if p.done += int64(n); p.report != nil && p.done-p.reported >= 16<<20 {
+		p.reported = p.done
 		p.report(p.done, max(p.done, p.total))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// rows returns a stream of rows, and reads returns what Read makes of one.
+// rows returns a stream of rows; reads returns the result of Read.
 func rows(t *testing.T, list []string) []byte {
 	var b bytes.Buffer
 	err := snapshot.Write(&b, 10, func(row func(k, v []byte) error) error {
@@ -41,7 +41,7 @@ func reads(stream []byte) (list []string, err error) {
 	return list, err
 }
 
-// records returns a range of the log, and readsRange returns what ReadRange makes of one.
+// records returns a log range; readsRange returns the result of ReadRange.
 func records(t *testing.T, head snapshot.Head, n int) []byte {
 	var b bytes.Buffer
 	err := snapshot.WriteRange(&b, head, func(record func(oplog.Index, oplog.HLC, []byte) error) error {

@@ -1,5 +1,5 @@
-// Package accept keeps listeners going when the process is out of descriptors, and shares the descriptors out among
-// them.
+// Package accept keeps listeners working when the process runs out of file descriptors, and divides the descriptors
+// among listeners.
 package accept
 
 import (
@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// A failed attempt is repeated after firstWait, then after twice as long, up to lastWait.
+// Delays between attempts to accept: firstWait, doubled up to lastWait.
 const (
 	firstWait = 5 * time.Millisecond
 	lastWait  = 200 * time.Millisecond
 )
 
-// Patiently returns a listener whose Accept fails only once it is closed. Any other failure is logged when it begins
-// and when it is over; Accept backs off and tries again.
+// Patiently returns a listener whose Accept fails only after Close. On any other error Accept retries with backoff,
+// and logs the beginning and the end of the failure.
 func Patiently(ln net.Listener, surface string, log *slog.Logger) net.Listener {
 	return &listener{Listener: ln, log: log.With("surface", surface), closed: make(chan struct{})}
 }
@@ -58,9 +58,8 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// Share returns how many connections a listener may hold: at most most, and one part of the descriptors that this
-// process may open. The parts of all listeners leave a quarter of the descriptors for files and for connections to
-// peers.
+// Share returns the limit of connections of a listener: most, but at most 1/part of the process's file descriptors.
+// The shares of all listeners leave a quarter of the descriptors for files and for connections to peers.
 func Share(most, part int) int {
 	if n := descriptors(); n > 0 {
 		return min(most, max(n/part, 8))

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// starved is a listener without descriptors for its next attempts; a negative number never ends.
+// starved is a listener whose next attempts to accept fail for lack of descriptors; negative: all attempts.
 type starved struct {
 	net.Listener
 	attempts int
@@ -59,7 +59,7 @@ func TestAcceptOutlivesTheLackOfDescriptors(t *testing.T) {
 	}
 }
 
-// TestACloseEndsTheWait: Accept returns at once, although descriptors never come back.
+// TestACloseEndsTheWait: Close makes Accept return at once, even without descriptors.
 func TestACloseEndsTheWait(t *testing.T) {
 	t.Parallel()
 	ln, _ := listen(t, -1)

@@ -2,5 +2,5 @@
 
 package accept
 
-// descriptors returns 0: this system has no limit that a process can read.
+// descriptors returns 0, for unknown.
 func descriptors() int { return 0 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// descriptors returns how many descriptors this process may open; 0 when it is not known.
+// descriptors returns the number of file descriptors that this process may open; 0 if unknown.
 func descriptors() int {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

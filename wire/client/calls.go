@@ -11,31 +11,31 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// ask is call for an answer of type A; after an error it is not complete.
-func ask[A any](ctx context.Context, c *Client, kind retryRule, op wire.Op, m wire.Message, want wire.Op) (answer A, err error) {
+// callFor is call with a returned answer of type A. After an error the answer may be incomplete.
+func callFor[A any](ctx context.Context, c *Client, kind retryRule, op wire.Op, m wire.Message, want wire.Op) (answer A, err error) {
 	err = c.call(ctx, kind, op, m, want, &answer)
 	return answer, err
 }
 
-// call sends a request, nil for one without content, and reads its answer of one frame, nil for one that is not
-// looked at.
+// call sends a request and reads its answer of one frame. m is nil for a request without content; answer is nil to
+// ignore the content.
 func (c *Client) call(ctx context.Context, kind retryRule, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return c.do(ctx, kind, func(ctx context.Context, cn *conn) error { return cn.ask(ctx, op, m, want, answer) })
 }
 
-// Ping asks the node whether it is there.
+// Ping checks that the node answers.
 func (c *Client) Ping(ctx context.Context) error {
-	return c.call(ctx, read, wire.OpPing, nil, wire.OpPong, nil)
+	return c.call(ctx, retryRead, wire.OpPing, nil, wire.OpPong, nil)
 }
 
-// Remember stores a memory and returns its id. Without an idempotency key of the caller's it gets one, and
-// retries across a change of leaders store it once.
+// Remember stores a memory and returns its id. If the caller sets no idempotency key, Remember generates one, so that
+// retries across a change of leaders store the memory once.
 func (c *Client) Remember(ctx context.Context, m wire.Remember) (string, error) {
 	if m.IdempotencyKey == "" {
 		m.IdempotencyKey = NewKey()
 	}
-	ok, err := ask[wire.RememberOK](ctx, c, recognised, wire.OpRemember, &m, wire.OpRememberOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.RememberOK](ctx, c, retryIdempotent, wire.OpRemember, &m, wire.OpRememberOK)
+	c.noteWrite(ok.Index)
 	return ok.RID, err
 }
 
@@ -44,38 +44,39 @@ func (c *Client) RememberBatch(ctx context.Context, m wire.RememberBatch) ([]str
 	if m.IdempotencyKey == "" {
 		m.IdempotencyKey = NewKey()
 	}
-	ok, err := ask[wire.RememberBatchOK](ctx, c, recognised, wire.OpRememberBatch, &m, wire.OpRememberOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.RememberBatchOK](ctx, c, retryIdempotent, wire.OpRememberBatch, &m, wire.OpRememberOK)
+	c.noteWrite(ok.Index)
 	return ok.RIDs, err
 }
 
-// wrote remembers where in the log a write is.
-func (c *Client) wrote(index field.Token) {
+// noteWrite records the log index of a write.
+func (c *Client) noteWrite(index field.Token) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.index = max(c.index, index)
 }
 
-// Index is the place in the log of this client's latest write, 0 when it has written nothing. As another client's
-// wire.Recall.MinIndex it makes any node answer with that write, or not at all.
+// Index returns the log position of this client's latest write; 0 if it has written nothing. If another client sends
+// it as wire.Recall.MinIndex, the answer reflects that write or is an error.
 func (c *Client) Index() field.Token {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.index
 }
 
-// own asks for this client's own writes, where Config.OwnWrites is set and the question has no requirement of its own.
-func (c *Client) own(q *wire.Recall) {
+// requireOwnWrites makes a recall reflect this client's writes, if Config.OwnWrites is set and the recall has no
+// other consistency requirement.
+func (c *Client) requireOwnWrites(q *wire.Recall) {
 	if c.cfg.OwnWrites && q.Consistency == "" && q.MinIndex == 0 {
 		q.MinIndex = c.Index()
 	}
 }
 
-// fresh asks for this client's own writes, where Config.OwnWrites is set.
+// fresh returns the requirement to reflect this client's writes, if Config.OwnWrites is set.
 func (c *Client) fresh() wire.Fresh { return wire.Fresh{MinIndex: c.ownIndex()} }
 
-// ifFresh is fresh for a request that has no payload otherwise.
-func (c *Client) ifFresh() wire.Message {
+// freshOrNil is fresh for a request without other content; nil for no requirement.
+func (c *Client) freshOrNil() wire.Message {
 	if m := c.fresh(); m.MinIndex > 0 {
 		return &m
 	}
@@ -84,8 +85,8 @@ func (c *Client) ifFresh() wire.Message {
 
 // Recall asks a question and returns all results.
 func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.RecallResult, end wire.RecallEnd, err error) {
-	c.own(&q)
-	err = c.do(ctx, read, func(ctx context.Context, cn *conn) error {
+	c.requireOwnWrites(&q)
+	err = c.do(ctx, retryRead, func(ctx context.Context, cn *conn) error {
 		results = nil
 		end, err = recall(ctx, cn, q, func(r wire.RecallResult) error {
 			results = append(results, r)
@@ -96,20 +97,20 @@ func (c *Client) Recall(ctx context.Context, q wire.Recall) (results []wire.Reca
 	return results, end, err
 }
 
-// RecallEach hands over each result as it arrives. It is not asked again when the connection breaks. each may ask the
-// same client: results that arrive meanwhile wait here, and keep back no other answer of their connection.
+// RecallEach calls each with each result as it arrives. It does not retry when the connection breaks. each may use
+// the same client: results that arrive meanwhile are buffered and do not block other answers on the connection.
 func (c *Client) RecallEach(ctx context.Context, q wire.Recall, each func(wire.RecallResult) error) (end wire.RecallEnd, err error) {
-	c.own(&q)
+	c.requireOwnWrites(&q)
 	cn, err := c.connection(ctx)
 	if err != nil {
 		return end, err
 	}
-	ctx, stop := context.WithCancel(patiently(ctx))
+	ctx, stop := context.WithCancel(waitingForLate(ctx))
 	defer stop()
 	var mu sync.Mutex
 	var waiting []wire.RecallResult
 	arrived, over := make(chan struct{}, 1), make(chan struct{})
-	go func() { // ends with the answer, or with ctx
+	go func() { // ends with the answer or with ctx
 		defer close(over)
 		end, err = recall(ctx, cn, q, func(r wire.RecallResult) error {
 			mu.Lock()
@@ -161,110 +162,111 @@ func recall(ctx context.Context, cn *conn, q wire.Recall, each func(wire.RecallR
 	return end, err
 }
 
-// Forget makes a memory invisible; found reports whether there was one.
+// Forget forgets a memory; found reports whether it existed.
 func (c *Client) Forget(ctx context.Context, rid string) (found bool, err error) {
-	ok, err := ask[wire.ForgetOK](ctx, c, recognised, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.ForgetOK](ctx, c, retryIdempotent, wire.OpForget, &wire.Forget{RID: rid}, wire.OpForgetOK)
+	c.noteWrite(ok.Index)
 	return ok.Found, err
 }
 
-// Relate puts two entities into a relation; saying it again updates the weight, so it is safe to repeat.
+// Relate relates two entities and returns the edge's id. A repeated call updates the weight, so it is safe to repeat.
 func (c *Client) Relate(ctx context.Context, m wire.Relate) (edge string, err error) {
-	ok, err := ask[wire.RelateOK](ctx, c, recognised, wire.OpRelate, &m, wire.OpRelateOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.RelateOK](ctx, c, retryIdempotent, wire.OpRelate, &m, wire.OpRelateOK)
+	c.noteWrite(ok.Index)
 	return ok.EdgeID, err
 }
 
-// Edges are the relations an entity is in; with ErrIncomplete, the first of them.
+// Edges returns the relations of an entity; with ErrIncomplete, only the first ones.
 func (c *Client) Edges(ctx context.Context, entity string) ([]wire.Edge, error) {
-	r, err := ask[wire.EdgesResult](ctx, c, read, wire.OpEdges, &wire.Entity{Entity: entity, Fresh: c.fresh()}, wire.OpEdgesResult)
+	r, err := callFor[wire.EdgesResult](ctx, c, retryRead, wire.OpEdges, &wire.Entity{Entity: entity, Fresh: c.fresh()}, wire.OpEdgesResult)
 	return r.Edges, incomplete(err, r.Incomplete)
 }
 
-// Claim states a relation with its evidence.
+// Claim stores a claim, a relation with its evidence, and returns its id.
 func (c *Client) Claim(ctx context.Context, m wire.Claim) (id string, err error) {
-	ok, err := ask[wire.ClaimOK](ctx, c, recognised, wire.OpClaim, &m, wire.OpClaimOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.ClaimOK](ctx, c, retryIdempotent, wire.OpClaim, &m, wire.OpClaimOK)
+	c.noteWrite(ok.Index)
 	return ok.ClaimID, err
 }
 
-// Claims are the claims about an entity; with ErrIncomplete, the newest of them.
+// Claims returns the claims about an entity; with ErrIncomplete, only the newest ones.
 func (c *Client) Claims(ctx context.Context, entity, namespace string) ([]wire.ClaimRow, error) {
-	r, err := ask[wire.ClaimsResult](ctx, c, read, wire.OpClaims,
+	r, err := callFor[wire.ClaimsResult](ctx, c, retryRead, wire.OpClaims,
 		&wire.Claims{Entity: entity, Namespace: namespace, Fresh: c.fresh()}, wire.OpClaimsResult)
 	return r.Claims, incomplete(err, r.Incomplete)
 }
 
-// Alias makes a name another name of an entity.
+// Alias adds another name of an entity.
 func (c *Client) Alias(ctx context.Context, m wire.Alias) (added bool, err error) {
-	ok, err := ask[wire.AliasOK](ctx, c, recognised, wire.OpAlias, &m, wire.OpAliasOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.AliasOK](ctx, c, retryIdempotent, wire.OpAlias, &m, wire.OpAliasOK)
+	c.noteWrite(ok.Index)
 	return ok.Added, err
 }
 
 // StartSession opens a session.
 func (c *Client) StartSession(ctx context.Context, m wire.SessionStart) (id string, err error) {
-	ok, err := ask[wire.SessionStarted](ctx, c, once, wire.OpSessionStart, &m, wire.OpSessionOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.SessionStarted](ctx, c, neverRetry, wire.OpSessionStart, &m, wire.OpSessionOK)
+	c.noteWrite(ok.Index)
 	return ok.SessionID, err
 }
 
-// EndSession closes it.
+// EndSession closes a session.
 func (c *Client) EndSession(ctx context.Context, id string, summary *string) (wire.SessionEnded, error) {
-	ok, err := ask[wire.SessionEnded](ctx, c, once, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK)
-	c.wrote(ok.Index)
+	ok, err := callFor[wire.SessionEnded](ctx, c, neverRetry, wire.OpSessionEnd, &wire.SessionEnd{SessionID: id, Summary: summary}, wire.OpSessionOK)
+	c.noteWrite(ok.Index)
 	return ok, err
 }
 
-// Think asks the leader for a round of cognition. The counts say how much was accepted.
+// Think runs a round of thinking on the leader. The result counts the accepted changes.
 func (c *Client) Think(ctx context.Context, m wire.Think) (wire.ThinkResult, error) {
-	return ask[wire.ThinkResult](ctx, c, once, wire.OpThink, &m, wire.OpThinkResult)
+	return callFor[wire.ThinkResult](ctx, c, neverRetry, wire.OpThink, &m, wire.OpThinkResult)
 }
 
-// Conflicts lists contradictions, the most urgent first.
+// Conflicts lists contradictions, most urgent first.
 func (c *Client) Conflicts(ctx context.Context, m wire.Conflicts) ([]wire.Conflict, error) {
 	if m.Fresh == (wire.Fresh{}) {
 		m.Fresh = c.fresh()
 	}
-	r, err := ask[wire.ConflictResult](ctx, c, read, wire.OpConflicts, &m, wire.OpConflictResult)
+	r, err := callFor[wire.ConflictResult](ctx, c, retryRead, wire.OpConflicts, &m, wire.OpConflictResult)
 	return r.Conflicts, err
 }
 
-// Resolve decides a contradiction. The server rejects a second decision about the same one.
+// Resolve resolves a contradiction. The server rejects a second resolution.
 func (c *Client) Resolve(ctx context.Context, m wire.Resolve) error {
-	return c.call(ctx, once, wire.OpResolve, &m, wire.OpConflictResult, &wire.Resolved{})
+	return c.call(ctx, neverRetry, wire.OpResolve, &m, wire.OpConflictResult, &wire.Resolved{})
 }
 
-// Personality is the agent's traits, derived from the database's memories.
+// Personality returns the agent's traits, which are derived from the database's memories.
 func (c *Client) Personality(ctx context.Context) ([]wire.Trait, error) {
-	r, err := ask[wire.Personality](ctx, c, read, wire.OpPersonality, c.ifFresh(), wire.OpInfoResult)
+	r, err := callFor[wire.Personality](ctx, c, retryRead, wire.OpPersonality, c.freshOrNil(), wire.OpInfoResult)
 	return r.Traits, err
 }
 
-// CreateDatabase makes a database.
+// CreateDatabase creates a database and returns its id.
 func (c *Client) CreateDatabase(ctx context.Context, name string) (id uint32, err error) {
-	ok, err := ask[wire.DBOK](ctx, c, once, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK)
+	ok, err := callFor[wire.DBOK](ctx, c, neverRetry, wire.OpCreateDB, &wire.Name{Name: name}, wire.OpDBOK)
 	return ok.ID, err
 }
 
-// Databases lists them by id.
+// Databases lists the databases by id.
 func (c *Client) Databases(ctx context.Context) ([]wire.Database, error) {
-	r, err := ask[wire.ListDBResult](ctx, c, read, wire.OpListDB, c.ifFresh(), wire.OpListDBResult)
+	r, err := callFor[wire.ListDBResult](ctx, c, retryRead, wire.OpListDB, c.freshOrNil(), wire.OpListDBResult)
 	return r.Databases, err
 }
 
-// Stats are the database's counters.
+// Stats returns the database's counters.
 func (c *Client) Stats(ctx context.Context) (wire.Stats, error) {
-	return ask[wire.Stats](ctx, c, read, wire.OpStats, c.ifFresh(), wire.OpInfoResult)
+	return callFor[wire.Stats](ctx, c, retryRead, wire.OpStats, c.freshOrNil(), wire.OpInfoResult)
 }
 
-// ClusterStatus is the cluster as the node sees it.
+// ClusterStatus returns the state of the cluster as the node sees it.
 func (c *Client) ClusterStatus(ctx context.Context) (wire.ClusterStatusResult, error) {
-	return ask[wire.ClusterStatusResult](ctx, c, read, wire.OpClusterStatus, nil, wire.OpClusterStatusResult)
+	return callFor[wire.ClusterStatusResult](ctx, c, retryRead, wire.OpClusterStatus, nil, wire.OpClusterStatusResult)
 }
 
-// Subscribe hands over events until ctx ends, each returns an error, or the connection breaks: then subscribe
-// again behind the last event's index. It has its own connection, so that a slow taker delays no request.
+// Subscribe calls each with events until ctx ends, each returns an error, or the connection breaks. The caller can
+// then subscribe again from the last event's index. Subscribe has its own connection, so a slow each delays no
+// request.
 func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
 	first, err := c.connection(ctx)
 	if err != nil {
@@ -273,20 +275,20 @@ func (c *Client) Subscribe(ctx context.Context, m wire.Subscribe, each func(wire
 	cn, err := c.dial(ctx, first.addr, 1, time.Time{})
 	if err != nil {
 		if ctx.Err() == nil {
-			c.leave(first, err)
+			c.abandon(first, err)
 		}
 		return err
 	}
-	defer cn.end(ErrClosed)
-	err = cn.stream(patiently(ctx), wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
+	defer cn.closeWith(ErrClosed)
+	err = cn.stream(waitingForLate(ctx), wire.OpSubscribe, &m, func(f wire.Frame) (bool, error) {
 		var e wire.Event
 		if err := wire.Unpack(f, &e, wire.MaxPlainClient); err != nil {
 			return false, err
 		}
 		return false, each(e)
 	})
-	if errors.Is(err, errSilent) { // first may have no request that would find it out
-		c.leave(first, err)
+	if errors.Is(err, errSilent) { // no request on first may notice that its server is silent
+		c.abandon(first, err)
 	}
 	return err
 }

@@ -18,10 +18,11 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// ErrIncomplete says that there are more rows than an answer has; those that it has are returned with the error.
+// ErrIncomplete reports that there are more rows than the answer contains. The rows of the answer are returned with
+// it.
 var ErrIncomplete = errors.New("there are more")
 
-// incomplete is the error of an answer that says why it is not complete; err comes first.
+// incomplete returns err, or else ErrIncomplete if the answer gives a reason why it is incomplete.
 func incomplete(err error, why string) error {
 	if err == nil && why != "" {
 		err = fmt.Errorf("%w: %s", ErrIncomplete, why)
@@ -29,26 +30,26 @@ func incomplete(err error, why string) error {
 	return err
 }
 
-// ErrUnknownOutcome says that a write may or may not have happened.
+// ErrUnknownOutcome reports that a write may or may not have happened.
 var ErrUnknownOutcome = errors.New("the write may or may not have happened")
 
-// ErrClosed says that the client was closed.
+// ErrClosed reports that the client was closed.
 var ErrClosed = errors.New("client closed")
 
-// ErrSecured says that the server speaks TLS and Config.TLS is nil.
+// ErrSecured reports that the server requires TLS and Config.TLS is nil.
 var ErrSecured = errors.New("the server speaks TLS")
 
-// ErrPlain says that the server does not speak TLS and Config.TLS is set.
+// ErrPlain reports that the server does not use TLS and Config.TLS is set.
 var ErrPlain = errors.New("the server does not speak TLS")
 
-// Error is the rejection that the server answered with.
+// Error is an error that the server answered with.
 type Error struct {
 	Code    wire.Code
 	Message string
-	Details []byte // JSON; empty for none
+	Details []byte // JSON object; empty: none
 }
 
-// errorDetails holds what the server adds to an error for programs.
+// errorDetails is the content of Error.Details.
 type errorDetails struct {
 	Unknown bool  `json:"unknown_outcome"` // the server does not know the write's outcome
 	Millis  int64 `json:"retry_after_ms"`
@@ -57,56 +58,58 @@ type errorDetails struct {
 
 func (e *Error) details() (d errorDetails) {
 	if len(e.Details) == 0 || json.Unmarshal(e.Details, &d) != nil {
-		return errorDetails{} // they are optional
+		return errorDetails{} // details are optional
 	}
 	return d
 }
 
-// RetryAfter returns the time that a server which limits the rate of requests asks to wait; 0 for any other answer.
+// RetryAfter returns how long to wait after a rate limit error; 0 for other errors.
 func (e *Error) RetryAfter() time.Duration {
 	return time.Duration(e.details().Millis) * time.Millisecond
 }
 
-// Is makes a plain text answer of a port that speaks TLS an ErrSecured.
+// Is reports true for ErrSecured if the server rejected plain text because it requires TLS.
 func (e *Error) Is(target error) bool { return target == ErrSecured && e.details().TLS }
 
 func (e *Error) Error() string { return e.Message }
 
-// Config says where the cluster is. Addrs and Token are required; a zero elsewhere means the default next to it.
+// Config configures a client. Addrs and Token are required. Zero values of other fields mean the defaults in
+// comments.
 type Config struct {
 	Addrs    []string // wire addresses, tried in order
 	Token    string
-	Database string      // the token's own
-	TLS      *tls.Config // plain TCP
-	// reads reflect this client's writes, and wait until the node has them; else they reflect what the node has applied
+	Database string      // default: the token's own
+	TLS      *tls.Config // default: plain TCP
+	// reads reflect this client's writes and wait until the node has applied them; otherwise reads reflect the node's
+	// state
 	OwnWrites   bool
-	DialTimeout time.Duration // 5s
-	Patience    time.Duration // 3s: how long to retry a request that the cluster refuses for now, since leadership moves or a queue is full
-	waits       waits         // tests alone change it
+	DialTimeout time.Duration  // 5s
+	Patience    time.Duration  // 3s: how long to retry a temporarily rejected request, such as during a change of leaders or with a full queue
+	waits       serverTimeouts // only tests change it
 }
 
-// waits says how long a client bears with a server that does not answer. A zero means the default next to it.
-type waits struct {
-	pong time.Duration // 4.5s: from a ping until the server counts as gone
-	late time.Duration // 1s: how long the address of a late server is tried last
+// serverTimeouts holds the timeouts for a server that does not answer. Zero values mean the defaults in comments.
+type serverTimeouts struct {
+	pong time.Duration // 4.5s: from a ping until the connection is closed as dead
+	late time.Duration // 1s: how long the address of a late server is demoted
 }
 
-// Client talks to a cluster. Any number of goroutines may use it. mu guards the fields below it and is never held
-// over network I/O. conn.mu is locked inside mu, never the other way round.
+// Client is a client of a cluster. It is safe for concurrent use. mu guards the fields below it and is never held
+// during network I/O. Lock order: mu before conn.mu.
 type Client struct {
 	cfg Config
 
-	mu     sync.Mutex
-	conn   *conn
-	dials  *attempt // to connect; nil: nobody waits for a connection
-	target string   // where to dial next: a leader's address, or empty for the first that answers
-	next   int      // the address to begin with
-	closed bool
-	index  field.Token        // of the latest write
-	open   map[*conn]struct{} // all that have not ended: that of calls, those it has left, and those of subscriptions
+	mu      sync.Mutex
+	conn    *conn
+	dialing *attempt // the connection attempt in progress; nil: none
+	target  string   // address to dial next, of a leader; blank: the first that answers
+	next    int      // index in Addrs to dial first
+	closed  bool
+	index   field.Token        // of the latest write
+	open    map[*conn]struct{} // all open connections: the current one, retired ones, and those of subscriptions
 
-	silentAddr  string    // an address that did not answer
-	silentUntil time.Time // until then it is tried last, even when a node names it as the leader
+	demotedAddr  string    // address to dial last, because its server did not answer
+	demotedUntil time.Time // end of the demotion, which applies even if a node names it as the leader
 }
 
 // Dial connects to the first node that answers.
@@ -125,21 +128,21 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Close ends all connections; calls and subscriptions under way end with ErrClosed.
+// Close closes all connections. Calls and subscriptions in progress return ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed, c.conn = true, nil
 	for cn := range c.open {
-		cn.end(ErrClosed)
+		cn.closeWith(ErrClosed)
 	}
-	if c.dials != nil {
-		c.dials.cancel()
+	if c.dialing != nil {
+		c.dialing.cancel()
 	}
 	return nil
 }
 
-// Addr is the node the client is connected to; empty for none.
+// Addr returns the address of the connected node; blank for none.
 func (c *Client) Addr() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,11 +152,11 @@ func (c *Client) Addr() string {
 	return c.conn.addr
 }
 
-// order is the addresses as they are to be tried.
-func (c *Client) order() []string {
+// dialOrder returns the addresses in the order to dial them. mu is held.
+func (c *Client) dialOrder() []string {
 	order := append(slices.Clone(c.cfg.Addrs[c.next%len(c.cfg.Addrs):]), c.cfg.Addrs[:c.next%len(c.cfg.Addrs)]...)
-	if i := slices.Index(order, c.silentAddr); i >= 0 && time.Now().Before(c.silentUntil) {
-		order = append(slices.Delete(order, i, i+1), c.silentAddr)
+	if i := slices.Index(order, c.demotedAddr); i >= 0 && time.Now().Before(c.demotedUntil) {
+		order = append(slices.Delete(order, i, i+1), c.demotedAddr)
 	}
 	if c.target != "" {
 		order = append([]string{c.target}, order...)
@@ -162,31 +165,31 @@ func (c *Client) order() []string {
 	return order
 }
 
-// leave gives up a connection after a request on it, or a second connection to its server, failed; unless the server
-// rejected: then it is there.
-func (c *Client) leave(cn *conn, err error) {
+// abandon switches away from a connection after an error of a request on it or of a second connection to its server.
+// It keeps the connection if the error is a rejection, because then the server answers.
+func (c *Client) abandon(cn *conn, err error) {
 	var refused *Error
 	if errors.As(err, &refused) {
-		return // it answers
+		return // the server answers
 	}
 	c.mu.Lock()
-	c.putLast(cn.addr, err)
+	c.demote(cn.addr, err)
 	c.mu.Unlock()
-	c.moveOn(cn, "")
+	c.switchFrom(cn, "")
 }
 
-// moveOn gives up a connection; the next call dials the address to, or the next one in the list.
-func (c *Client) moveOn(cn *conn, to string) {
+// switchFrom retires a connection. The next call dials the address to, or if that is blank, the next one in the list.
+func (c *Client) switchFrom(cn *conn, to string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.conn != cn {
-		return // another call has moved on already
+		return // another call has switched already
 	}
 	if to != "" && to == cn.addr {
 		return
 	}
-	if to == c.silentAddr && time.Now().Before(c.silentUntil) {
-		to = "" // followers name a silent leader until they have another
+	if to == c.demotedAddr && time.Now().Before(c.demotedUntil) {
+		to = "" // followers name a dead leader until they elect another
 	}
 	c.conn = nil
 	c.target = to
@@ -196,18 +199,17 @@ func (c *Client) moveOn(cn *conn, to string) {
 	cn.retire()
 }
 
-// silentFor is the time for which an address that did not answer is tried last: about as long as the election of
-// another leader.
-const silentFor = 10 * time.Second
+// demotedFor is how long an address that did not answer is dialed last: about the time to elect another leader.
+const demotedFor = 10 * time.Second
 
-// putLast has an address tried last for a while, when err says that its server did not answer or not in time. It is
-// called with mu held.
-func (c *Client) putLast(addr string, err error) {
+// demote makes an address the last to dial for some time, if err reports that its server was silent or late. mu is
+// held.
+func (c *Client) demote(addr string, err error) {
 	switch {
 	case errors.Is(err, errSilent):
-		c.silentAddr, c.silentUntil = addr, time.Now().Add(silentFor)
+		c.demotedAddr, c.demotedUntil = addr, time.Now().Add(demotedFor)
 	case errors.Is(err, errLate):
-		c.silentAddr, c.silentUntil = addr, time.Now().Add(c.cfg.waits.late)
+		c.demotedAddr, c.demotedUntil = addr, time.Now().Add(c.cfg.waits.late)
 	}
 }
 
@@ -216,21 +218,21 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// retryRule says what may be done with a request whose connection breaks.
+// retryRule says whether to retry a request whose connection breaks.
 type retryRule uint8
 
 const (
-	read       retryRule = iota // changes nothing: asked again
-	recognised                  // a write that the server knows again, by its key or because it names all it changes: asked anew
-	once                        // a write that might happen twice: never sent again
+	retryRead       retryRule = iota // a read: retry
+	retryIdempotent                  // an idempotent write, by its key or because it names all that it changes: retry
+	neverRetry                       // a write that could happen twice: do not retry
 )
 
-// do sends a request until a node answers it, its context ends, or another attempt could make the change twice.
+// do sends a request until a node answers, ctx ends, or another attempt could apply a write twice.
 func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context, *conn) error) error {
-	if kind == once {
-		ctx = patiently(ctx)
+	if kind == neverRetry {
+		ctx = waitingForLate(ctx)
 	}
-	sent := false // a write was sent whose outcome is not known
+	sent := false // a write with an unknown outcome was sent
 	unsure := func(err error) error {
 		if sent {
 			return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
@@ -245,12 +247,12 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 				return nil
 			}
 		}
-		var refused *readonly
+		var refused *notLeaderError
 		var e *Error
 		switch {
 		case cn != nil && errors.As(err, &refused):
-			c.moveOn(cn, refused.leader)
-			if refused.lost && time.Since(begun) >= c.cfg.Patience { // each address was tried meanwhile
+			c.switchFrom(cn, refused.leader)
+			if refused.lost && time.Since(begun) >= c.cfg.Patience { // all addresses were tried meanwhile
 				return unsure(refused.err)
 			}
 			if refused.leader != "" {
@@ -259,18 +261,18 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 			err = refused.err
 		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
 		case errors.As(err, &e) && !e.details().Unknown:
-			return unsure(err) // the server answered
-		case cn != nil && wire.IsPayload(err): // it answered in a way that is the same the next time
-			sent = sent || kind != read
+			return unsure(err) // the server's final answer
+		case cn != nil && wire.IsPayload(err): // an unreadable answer: a retry would return the same
+			sent = sent || kind != retryRead
 			return unsure(err)
-		case cn == nil && !errors.Is(err, ErrClosed): // no node could be reached: nothing was sent
+		case cn == nil && !errors.Is(err, ErrClosed): // no connection: nothing was sent
 		default:
-			sent = sent || kind != read && cn != nil
-			if kind == once || errors.Is(err, ErrClosed) {
+			sent = sent || kind != retryRead && cn != nil
+			if kind == neverRetry || errors.Is(err, ErrClosed) {
 				return unsure(err)
 			}
 			if ctx.Err() == nil {
-				c.leave(cn, err)
+				c.abandon(cn, err)
 			}
 		}
 		select {
@@ -281,8 +283,8 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 	}
 }
 
-// NewKey makes an idempotency key: the time in milliseconds, and 80 random bits. A server that keeps keys in order
-// finds that a new one is none of the older ones without looking through them.
+// NewKey returns a new idempotency key: the time in milliseconds and 80 random bits. Because keys grow with time, a
+// server that stores them in order finds quickly that a new key is unused.
 func NewKey() string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], uint64(time.Now().UnixMilli())<<16)

@@ -135,8 +135,8 @@ func TestAClusterThatTakesNothingJustNowIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestRepeatIsAskedAgain: where an outcome is not known, what a node knows again is asked again, and other changes are
-// not.
+// TestRepeatIsAskedAgain: where an outcome is not known, what a node knows again is asked again, and other changes
+// are not.
 func TestRepeatIsAskedAgain(t *testing.T) {
 	var asked atomic.Int32
 	p := serve(t, func(s *session, f wire.Frame) bool {

@@ -13,40 +13,41 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// conn is one connection with its reader goroutine. mu is never held over network I/O.
+// conn is a connection with its reader goroutine. mu is never held during network I/O.
 type conn struct {
 	nc   net.Conn
 	addr string
-	pong time.Duration // from a ping until the server counts as gone
+	pong time.Duration // from a ping until the connection is closed as dead
 
-	out chan struct{} // holds a token while a frame is written
-	buf []byte
+	writeSlot chan struct{} // holds a token while a frame is written
+	buf       []byte
 
 	mu      sync.Mutex
-	streams map[uint32]chan wire.Frame // requests that wait for frames
+	streams map[uint32]chan wire.Frame // requests in progress
 	next    uint32
-	err     error // why it ended; nil while it lives
-	retired bool  // ends when the last request is answered
+	err     error // why the connection ended; nil while it is open
+	retired bool  // closed after the last request is answered
 	done    chan struct{}
 
-	heard   atomic.Int64 // when bytes came last, in nanoseconds
-	probing atomic.Bool
+	lastRead atomic.Int64 // time of the last received bytes, in Unix nanoseconds
+	probing  atomic.Bool
 
-	late        chan struct{} // closed when the server is late; nil where there is no other to go to
-	becomesLate sync.Once
+	late     chan struct{} // closed when the server is late; nil if there is no other server
+	lateOnce sync.Once
 }
 
-// streamBuffer limits the frames that a request may be behind before the connection waits for it.
+// streamBuffer is the number of frames buffered for a request before the reader blocks.
 const streamBuffer = 64
 
-// newConn takes over a connection. leave says that there are other nodes to go to when this one is late.
+// newConn wraps a connection and starts its reader. leave reports that there are other nodes to switch to when this
+// one is late.
 func newConn(nc net.Conn, addr string, leave bool, pong time.Duration) *conn {
-	c := &conn{nc: nc, addr: addr, pong: pong, out: make(chan struct{}, 1), streams: map[uint32]chan wire.Frame{}, next: 1,
+	c := &conn{nc: nc, addr: addr, pong: pong, writeSlot: make(chan struct{}, 1), streams: map[uint32]chan wire.Frame{}, next: 1,
 		done: make(chan struct{})}
 	if leave {
 		c.late = make(chan struct{})
 	}
-	c.heard.Store(time.Now().UnixNano())
+	c.lastRead.Store(time.Now().UnixNano())
 	go c.read() // ends with the connection
 	return c
 }
@@ -57,15 +58,15 @@ func (c *conn) alive() bool {
 	return c.err == nil && !c.retired
 }
 
-// cause returns the reason why the connection ended; nil while it lives.
+// cause returns the error that ended the connection; nil while it is open.
 func (c *conn) cause() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// end closes the connection and fails all waiting requests.
-func (c *conn) end(err error) {
+// closeWith closes the connection. All requests in progress fail with err.
+func (c *conn) closeWith(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -76,14 +77,14 @@ func (c *conn) end(err error) {
 	c.nc.Close()
 }
 
-// retire makes new requests go elsewhere, and ends the connection when the last one here is answered.
+// retire stops new requests on the connection, and closes it after the last request in progress.
 func (c *conn) retire() {
 	c.mu.Lock()
 	c.retired = true
 	idle := len(c.streams) == 0
 	c.mu.Unlock()
 	if idle {
-		c.end(ErrClosed)
+		c.closeWith(ErrClosed)
 	}
 }
 
@@ -92,18 +93,18 @@ func (c *conn) read() {
 	for {
 		f, err := r.Next()
 		if err != nil {
-			c.end(fmt.Errorf("connection lost: %w", err))
+			c.closeWith(fmt.Errorf("connection lost: %w", err))
 			return
 		}
 		c.mu.Lock()
 		ch := c.streams[f.Stream]
 		c.mu.Unlock()
 		if ch == nil {
-			if err := refusal(f); err != nil && f.Stream == 0 {
-				c.end(err) // the rejection is about the connection, not about a request
+			if err := errorIn(f); err != nil && f.Stream == 0 {
+				c.closeWith(err) // stream 0: the error concerns the whole connection
 				return
 			}
-			continue // the request was given up
+			continue // the request was abandoned
 		}
 		select {
 		case ch <- f:
@@ -113,23 +114,23 @@ func (c *conn) read() {
 	}
 }
 
-// countingReader notes when bytes came last.
+// countingReader records the time of the last received bytes.
 type countingReader struct{ c *conn }
 
 func (l countingReader) Read(b []byte) (int, error) {
 	n, err := l.c.nc.Read(b)
 	if n > 0 {
-		l.c.heard.Store(time.Now().UnixNano())
+		l.c.lastRead.Store(time.Now().UnixNano())
 	}
 	return n, err
 }
 
-// A machine without power or network closes no connection, and TCP would wait for minutes. So the client pings a quiet
-// server. One that answers late may be down or only busy: the client sends requests that may be repeated to another
-// node, and the others wait until it is taken for gone.
+// A machine that loses power or network closes no connection, and TCP would wait for minutes. So the client pings a
+// quiet server. A late server may be down or only busy: the client sends repeatable requests to another node, and the
+// others wait until the connection is closed as dead.
 const (
-	quietTime = 500 * time.Millisecond // without a byte, while a request waits, before a ping
-	lateTime  = 500 * time.Millisecond // behind the ping, for a server that is not the only one
+	quietTime = 500 * time.Millisecond // time without received bytes, while a request waits, before a ping
+	lateTime  = 500 * time.Millisecond // time after the ping until the server is late, if there are others
 )
 
 var (
@@ -137,9 +138,9 @@ var (
 	errLate   = errors.New("the server is late")
 )
 
-func (c *conn) silence() time.Duration { return time.Since(time.Unix(0, c.heard.Load())) }
+func (c *conn) silence() time.Duration { return time.Since(time.Unix(0, c.lastRead.Load())) }
 
-// probe pings a server that has been quiet, and ends the connection when nothing comes of it.
+// probe pings a quiet server in the background, and closes the connection if no bytes arrive.
 func (c *conn) probe() {
 	if c.silence() < quietTime || !c.probing.CompareAndSwap(false, true) {
 		return
@@ -147,30 +148,30 @@ func (c *conn) probe() {
 	go func() { // ends in a few seconds
 		defer c.probing.Store(false)
 		begun := time.Now()
-		ctx, cancel := context.WithTimeout(patiently(context.Background()), c.pong)
+		ctx, cancel := context.WithTimeout(waitingForLate(context.Background()), c.pong)
 		defer cancel()
 		if c.late != nil {
 			t := time.AfterFunc(lateTime, func() {
 				if c.silence() > time.Since(begun) {
-					c.becomesLate.Do(func() { close(c.late) })
+					c.lateOnce.Do(func() { close(c.late) })
 				}
 			})
 			defer t.Stop()
 		}
 		if err := c.ask(ctx, wire.OpPing, nil, wire.OpPong, nil); err != nil && c.silence() > time.Since(begun) {
-			c.end(errSilent)
+			c.closeWith(errSilent)
 		}
 	}()
 }
 
-type patienceKey struct{}
+type waitForLateKey struct{}
 
-// patiently marks a request that waits for a late server, because it must not be sent twice.
-func patiently(ctx context.Context) context.Context {
-	return context.WithValue(ctx, patienceKey{}, true)
+// waitingForLate marks the context of a request that must wait for a late server, because it must not be sent twice.
+func waitingForLate(ctx context.Context) context.Context {
+	return context.WithValue(ctx, waitForLateKey{}, true)
 }
 
-func (c *conn) open() (uint32, chan wire.Frame, error) {
+func (c *conn) openStream() (uint32, chan wire.Frame, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
@@ -183,13 +184,13 @@ func (c *conn) open() (uint32, chan wire.Frame, error) {
 	return id, ch, nil
 }
 
-func (c *conn) release(id uint32) {
+func (c *conn) closeStream(id uint32) {
 	c.mu.Lock()
 	ch := c.streams[id]
 	delete(c.streams, id)
 	last := c.retired && len(c.streams) == 0
 	c.mu.Unlock()
-	for drained := ch == nil; !drained; { // the reader may be about to hand over one more
+	for drained := ch == nil; !drained; { // unblock the reader, which may be sending one more frame
 		select {
 		case <-ch:
 		default:
@@ -197,35 +198,33 @@ func (c *conn) release(id uint32) {
 		}
 	}
 	if last {
-		c.end(ErrClosed)
+		c.closeWith(ErrClosed)
 	}
 }
 
-// sendTimeout bounds the writing of a frame. The connection is shared, so the deadline of one caller is not the
-// connection's.
+// sendTimeout bounds the writing of a frame. A caller's deadline does not apply, because the connection is shared.
 const sendTimeout = 30 * time.Second
 
-// send encodes a request and has it written. A caller whose time is over stops waiting, and the frame still leaves
-// whole.
+// send encodes and writes a request. If ctx ends, send returns, and the frame is still written completely.
 func (c *conn) send(ctx context.Context, op wire.Op, stream uint32, m wire.Message) (err error) {
 	select {
-	case c.out <- struct{}{}:
+	case c.writeSlot <- struct{}{}:
 	case <-c.done:
 		return c.err
 	case <-ctx.Done():
-		c.probe() // another caller's frame may not leave
+		c.probe() // the write of another caller may be blocked
 		return ctx.Err()
 	}
 	if m == nil {
 		c.buf = wire.AppendFrame(c.buf[:0], wire.Empty(op, stream))
 	} else if c.buf, err = wire.AppendPack(c.buf[:0], op, stream, m, false); err != nil {
-		<-c.out
+		<-c.writeSlot
 		return &Error{Code: wire.CodeInvalidPayload, Message: err.Error()}
 	}
 	written := make(chan error, 1)
-	go func() { // ends with the write, which has a deadline
+	go func() { // ends with the write, which has a timeout
 		err := c.write()
-		<-c.out
+		<-c.writeSlot
 		written <- err
 	}()
 	select {
@@ -237,14 +236,14 @@ func (c *conn) send(ctx context.Context, op wire.Op, stream uint32, m wire.Messa
 	}
 }
 
-// write writes the frame in buf, and ends a connection that does not take it.
+// write writes the frame in buf. On an error it closes the connection.
 func (c *conn) write() error {
 	if err := c.nc.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 		return err
 	}
 	_, err := c.nc.Write(c.buf)
 	if err != nil {
-		c.end(fmt.Errorf("connection lost: %w", err)) // half a frame may be out
+		c.closeWith(fmt.Errorf("connection lost: %w", err)) // the frame may be half written
 	}
 	if cap(c.buf) > 1<<20 {
 		c.buf = nil
@@ -252,13 +251,13 @@ func (c *conn) write() error {
 	return err
 }
 
-// stream sends a request and hands its frames to f until f says that it was the last.
+// stream sends a request and calls f with its answer frames until f returns last.
 func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wire.Frame) (last bool, err error)) error {
-	id, ch, err := c.open()
+	id, ch, err := c.openStream()
 	if err != nil {
 		return err
 	}
-	defer c.release(id)
+	defer c.closeStream(id)
 	if err := c.send(ctx, op, id, m); err != nil {
 		return err
 	}
@@ -267,7 +266,7 @@ func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wi
 		if err != nil {
 			return err
 		}
-		if err := refusal(fr); err != nil {
+		if err := errorIn(fr); err != nil {
 			return err
 		}
 		if last, err := f(fr); last || err != nil {
@@ -276,12 +275,12 @@ func (c *conn) stream(ctx context.Context, op wire.Op, m wire.Message, f func(wi
 	}
 }
 
-// await returns the next frame of a stream. A frame that arrived before the connection ended still counts.
+// await returns the next frame of a stream, also one that arrived before the connection ended.
 func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, error) {
 	t := time.NewTimer(quietTime)
 	defer t.Stop()
 	late := c.late
-	if late != nil && ctx.Value(patienceKey{}) != nil {
+	if late != nil && ctx.Value(waitForLateKey{}) != nil {
 		late = nil
 	}
 	for {
@@ -301,13 +300,13 @@ func (c *conn) await(ctx context.Context, ch <-chan wire.Frame) (wire.Frame, err
 			c.probe()
 			t.Reset(quietTime)
 		case <-ctx.Done():
-			c.probe() // calls that are shorter than quietTime find a silent server together
+			c.probe() // so that several calls shorter than quietTime also detect a silent server
 			return wire.Frame{}, ctx.Err()
 		}
 	}
 }
 
-// ask sends a request that has one frame for an answer.
+// ask sends a request whose answer is one frame.
 func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return c.stream(ctx, op, m, func(f wire.Frame) (bool, error) {
 		if f.Op != want {
@@ -320,17 +319,17 @@ func (c *conn) ask(ctx context.Context, op wire.Op, m wire.Message, want wire.Op
 	})
 }
 
-// readonly is the rejection of a write by a node that is not the leader; it may name the leader.
-type readonly struct {
+// notLeaderError is the rejection of a write by a node that is not the leader. It may name the leader.
+type notLeaderError struct {
 	leader string
-	lost   bool // the node knows of no quorum: there will be no leader soon
+	lost   bool // there is no quorum, so no leader is expected soon
 	err    error
 }
 
-func (r *readonly) Error() string { return r.err.Error() }
+func (r *notLeaderError) Error() string { return r.err.Error() }
 
-// refusal is the error a frame carries, if it is one.
-func refusal(f wire.Frame) error {
+// errorIn returns the error in a frame; nil for other frames.
+func errorIn(f wire.Frame) error {
 	switch f.Op {
 	case wire.OpAuthFail:
 		var m wire.AuthFail
@@ -338,7 +337,7 @@ func refusal(f wire.Frame) error {
 			return err
 		}
 		if m.Retry {
-			return &Error{Code: wire.CodeNoQuorum, Message: m.Reason} // as the node answers other requests meanwhile
+			return &Error{Code: wire.CodeNoQuorum, Message: m.Reason} // the code with which the node rejects other requests in this state
 		}
 		return &Error{Code: wire.CodeAuthInvalid, Message: m.Reason}
 	case wire.OpError, wire.OpReadonlyError:
@@ -351,7 +350,7 @@ func refusal(f wire.Frame) error {
 			return e
 		}
 		l := m.Leader()
-		r := &readonly{lost: l.Lost, err: e}
+		r := &notLeaderError{lost: l.Lost, err: e}
 		if l.Addr != nil {
 			r.leader = *l.Addr
 		}
@@ -360,7 +359,7 @@ func refusal(f wire.Frame) error {
 	return nil
 }
 
-// IsCode reports whether an error is the server's, with this code.
+// IsCode reports whether an error is a server's Error with this code.
 func IsCode(err error, code wire.Code) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == code

@@ -11,17 +11,17 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// attempt is the way to a new connection, for all callers that wait for one. mu of the client guards waiting; done
-// guards the result.
+// attempt is an attempt to connect, shared by all callers that need a connection. The client's mu guards waiting.
+// conn and err may be read once done is closed.
 type attempt struct {
-	waiting int // the attempt ends when nobody waits any more
+	waiting int // number of waiting callers; at 0 the attempt is canceled
 	cancel  context.CancelFunc
 	done    chan struct{}
 	conn    *conn
 	err     error
 }
 
-// connection returns the live connection, or waits for a new one for as long as ctx allows.
+// connection returns the current connection, or waits for a new one until ctx ends.
 func (c *Client) connection(ctx context.Context) (*conn, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -32,17 +32,17 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 		defer c.mu.Unlock()
 		return c.conn, nil
 	}
-	if c.conn != nil && errors.Is(c.conn.cause(), errSilent) { // its last call may have ended before that was known
-		c.putLast(c.conn.addr, errSilent)
+	if c.conn != nil && errors.Is(c.conn.cause(), errSilent) { // its last call may have ended before the silence was detected
+		c.demote(c.conn.addr, errSilent)
 		c.conn = nil
 	}
-	a := c.dials
+	a := c.dialing
 	if a == nil {
 		within, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		a = &attempt{cancel: cancel, done: make(chan struct{})}
-		c.dials = a
+		c.dialing = a
 		end, _ := ctx.Deadline()
-		go c.connect(within, a, c.order(), end) // ends when nobody waits for it
+		go c.connect(within, a, c.dialOrder(), end) // canceled when no caller waits
 	}
 	a.waiting++
 	c.mu.Unlock()
@@ -55,20 +55,20 @@ func (c *Client) connection(ctx context.Context) (*conn, error) {
 	}
 }
 
-// leaveAttempt counts out a caller that waited. The last one ends an attempt that is still under way; the next attempt
-// begins with another address.
+// leaveAttempt removes a waiting caller. If it was the last, it cancels the attempt, and the next attempt begins with
+// another address.
 func (c *Client) leaveAttempt(a *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a.waiting--; a.waiting == 0 && c.dials == a {
-		c.dials = nil
+	if a.waiting--; a.waiting == 0 && c.dialing == a {
+		c.dialing = nil
 		c.next++
 		a.cancel()
 	}
 }
 
-// connect tries the addresses in order. The first caller's time until end is shared out among them; end is zero for
-// none.
+// connect dials the addresses in order until one succeeds. The time until end, the first caller's deadline, is
+// divided among them; a zero end means no deadline.
 func (c *Client) connect(ctx context.Context, a *attempt, order []string, end time.Time) {
 	defer a.cancel()
 	var errs []error
@@ -79,19 +79,19 @@ func (c *Client) connect(ctx context.Context, a *attempt, order []string, end ti
 			break
 		}
 		c.mu.Lock()
-		c.putLast(addr, err)
+		c.demote(addr, err)
 		c.mu.Unlock()
 		errs = append(errs, fmt.Errorf("%s: %w", addr, err))
 		var e *Error
 		if errors.As(err, &e) && e.Code != wire.CodeNoQuorum || ctx.Err() != nil {
-			break // a rejection is the same everywhere, but for that of a node that has just started
+			break // every node would reject it, unless the node has just started
 		}
 	}
 	a.err = errors.Join(errs...)
 	c.mu.Lock()
-	wanted := c.dials == a && !c.closed
-	if c.dials == a {
-		c.dials = nil
+	wanted := c.dialing == a && !c.closed
+	if c.dialing == a {
+		c.dialing = nil
 	}
 	if wanted && a.conn != nil {
 		c.conn = a.conn
@@ -101,26 +101,27 @@ func (c *Client) connect(ctx context.Context, a *attempt, order []string, end ti
 	}
 	c.mu.Unlock()
 	if a.conn != nil && !wanted {
-		a.conn.end(ErrClosed)
+		a.conn.closeWith(ErrClosed)
 		a.conn = nil
 	}
 	close(a.done)
 }
 
-// leastShare is the least time that a dial gets when several addresses share the time that is left.
-const leastShare = time.Second
+// minDialTime is the minimum time of a dial when several addresses share the remaining time.
+const minDialTime = time.Second
 
-// dial connects to an address, the first of so many that are to be tried, within its share of the time until end.
+// dial connects and authenticates to an address. of is the number of addresses left to dial, which share the time
+// until end.
 func (c *Client) dial(ctx context.Context, addr string, of int, end time.Time) (*conn, error) {
 	limit := c.cfg.DialTimeout
 	if !end.IsZero() {
-		limit = min(limit, max(time.Until(end)/time.Duration(of), leastShare))
+		limit = min(limit, max(time.Until(end)/time.Duration(of), minDialTime))
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	plain := &net.Dialer{KeepAlive: 15 * time.Second}
 	dial := plain.DialContext
-	if c.cfg.TLS != nil { // the certificate must be for the host of the address, unless the configuration names another
+	if c.cfg.TLS != nil { // verifies the certificate for the address's host, unless Config.TLS has a ServerName
 		dial = (&tls.Dialer{NetDialer: plain, Config: c.cfg.TLS}).DialContext
 	}
 	nc, err := dial(ctx, "tcp", addr)
@@ -131,26 +132,26 @@ func (c *Client) dial(ctx context.Context, addr string, of int, end time.Time) (
 		return nil, err
 	}
 	cn := newConn(nc, addr, len(c.cfg.Addrs) > 1, c.cfg.waits.pong)
-	if !c.holds(cn) {
-		cn.end(ErrClosed)
+	if !c.track(cn) {
+		cn.closeWith(ErrClosed)
 		return nil, ErrClosed
 	}
 	var ok wire.AuthOK
 	if err := cn.ask(ctx, wire.OpAuth, &wire.Auth{Token: c.cfg.Token}, wire.OpAuthOK, &ok); err != nil {
-		cn.end(err)
+		cn.closeWith(err)
 		return nil, err
 	}
 	if c.cfg.Database != "" && c.cfg.Database != ok.Database {
 		if err := cn.ask(ctx, wire.OpSelectDB, &wire.Name{Name: c.cfg.Database}, wire.OpDBOK, &wire.DBOK{}); err != nil {
-			cn.end(err)
+			cn.closeWith(err)
 			return nil, err
 		}
 	}
 	return cn, nil
 }
 
-// holds has Close end a connection; false when the client is closed already.
-func (c *Client) holds(cn *conn) bool {
+// track registers a connection so that Close closes it; false if the client is closed already.
+func (c *Client) track(cn *conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

@@ -4,42 +4,41 @@
 //	rid, err := c.Remember(ctx, wire.NewRemember("Alice leads the payments team"))
 //	results, _, err := c.Recall(ctx, wire.NewRecall("who leads payments?"))
 //
-// Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List show them, Context
-// returns what an agent should know when it begins. Relate, Edges, Claim, Claims and Alias are about entities,
-// StartSession and EndSession about sessions, Think, Conflicts, Resolve and Personality about cognition. Watch
-// follows what happens. Query, Change and Repeat ask for any other operation of the HTTP reference, by its
-// name.
+// Remember, RememberBatch, Correct and Forget change memories; Recall finds them, Get and List return them, and
+// Context returns what an agent should know when it starts. Relate, Edges, Claim, Claims and Alias are about
+// entities, StartSession and EndSession about sessions, Think, Conflicts, Resolve and Personality about thinking.
+// Watch delivers events. Query, Change and Repeat execute any other operation of the HTTP reference, by name.
 //
-// A Client knows some nodes' addresses and keeps one connection, on which any number of goroutines may ask at
-// once. A read goes to the node it is connected to. A rejected write is sent to the leader that the rejection
-// names; while there is none, the write waits until its context ends.
+// A Client knows the addresses of some nodes and keeps one connection, which any number of goroutines may use. A read
+// goes to the connected node. A rejected write is sent to the leader that the rejection names; while there is no
+// leader, the write waits until its context ends.
 //
-// # What is sent twice
+// # Retries
 //
-// A read whose connection breaks is asked again on another node. A write is sent again only when it surely was
-// not taken (the dial failed, a node rejected it), or when it carries an idempotency key: Remember and
-// RememberBatch make one when the caller gives none, so they survive the death of a leader and store once.
-// Relate, Forget and others that name all that they change are sent again too, and so is what Repeat asks for. Any
-// other write whose connection breaks ends in ErrUnknownOutcome, and so does one whose context ends before a node has
-// reported its outcome: it may or may not have happened. Correct and Change are such writes: read what they change
-// before you ask again.
+// A read whose connection breaks is retried on another node. A write is retried only if it certainly had no effect
+// (the dial failed, or a node rejected it) or if it is idempotent. Remember and RememberBatch generate an idempotency
+// key if the caller sets none, so that a retry after the death of a leader stores only once. Relate, Forget, Repeat
+// and others that name all that they change are retried too. Any other write ends in ErrUnknownOutcome if its
+// connection breaks, or if its context ends before a node has reported the outcome: it may or may not have happened.
+// Correct and Change are such writes: read what they change before you repeat them.
 //
-// An answer that the client cannot read is an error at once. A node refuses to send one that is too long: ask for
-// less, as with Listing.Limit.
+// An answer that the client cannot read is an error at once. A node rejects a request whose answer would be too long:
+// request less, for example with Listing.Limit.
 //
 // # Servers that do not answer
 //
-// A server that has been quiet for half a second while a request waits is pinged. Where nothing comes for another
-// half second, and the client knows other nodes, what may be asked twice is asked of them; the rest, subscriptions
-// and RecallEach wait until the server is taken for gone, five seconds after its last byte.
+// The client pings a server that has been quiet for half a second while a request waits. If nothing arrives for
+// another half second and the client knows other nodes, it sends requests that may be retried to another node. Other
+// requests, subscriptions and RecallEach wait until the connection is closed as dead, five seconds after the server's
+// last byte.
 //
-// # What is read
+// # Consistency
 //
-// A read is answered with what the node has applied. A client that moved to another node may miss its own writes
-// there: with Config.OwnWrites every read asks for them (min_index), and Index carries them to another client.
+// A read reflects what the connected node has applied. After a switch to another node, a client may not see its own
+// writes. With Config.OwnWrites every read requires them (min_index), and Index passes them to another client.
 //
-// # What is watched
+// # Events
 //
-// Watch and Subscribe have their own connection. Watch goes on behind the last event when it breaks, and leaves
-// a server that does not answer; Subscribe ends, and its caller begins again where it likes.
+// Watch and Subscribe have their own connection. When it breaks, Watch continues after the last event, and it leaves
+// a server that does not answer. Subscribe ends, and the caller can subscribe again from any position.
 package client

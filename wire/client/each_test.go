@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAskingBetweenResults: who is handed a result may ask the same client, however many more are on their way.
+// TestAskingBetweenResults: the function of RecallEach may use the same client, however many results follow.
 func TestAskingBetweenResults(t *testing.T) {
 	t.Parallel()
 	const results = 500

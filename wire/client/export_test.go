@@ -2,9 +2,9 @@ package client
 
 import "github.com/cairndb/cairn/oplog/suite"
 
-// Enduring returns a configuration of a client that takes no server for gone while a test waits, and that does not go
-// back to a late one meanwhile.
+// Enduring returns the configuration of a client that never closes a silent connection during a test, and does not
+// return to a late server.
 func Enduring(cfg Config) Config {
-	cfg.waits = waits{pong: suite.Patience, late: suite.Patience}
+	cfg.waits = serverTimeouts{pong: suite.Patience, late: suite.Patience}
 	return cfg
 }

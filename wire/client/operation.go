@@ -12,23 +12,23 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Query asks for an operation of the HTTP reference (a node shows it under /docs) that changes nothing, by its name.
-// request and answer are values for encoding/json, with the fields that the reference lists; a nil request has none. It
-// is asked again on another node when a connection breaks.
+// Query executes a read-only operation of the HTTP reference (under /docs of a node), by name. request and answer are
+// values for encoding/json with the fields in the reference; request may be nil. If the connection breaks, Query
+// retries on another node.
 func (c *Client) Query(ctx context.Context, operation string, request, answer any) error {
-	return c.operation(ctx, read, operation, request, answer)
+	return c.operation(ctx, retryRead, operation, request, answer)
 }
 
-// Change asks for an operation of the HTTP reference that changes something. It is sent once, to the leader: when the
-// connection breaks the error is ErrUnknownOutcome.
+// Change executes a writing operation of the HTTP reference. It is sent to the leader once: if the connection breaks,
+// the error is ErrUnknownOutcome.
 func (c *Client) Change(ctx context.Context, operation string, request, answer any) error {
-	return c.operation(ctx, once, operation, request, answer)
+	return c.operation(ctx, neverRetry, operation, request, answer)
 }
 
-// Repeat is Change for an operation that the nodes know again, by an idempotency key in the request or because it names
-// all that it changes: it is asked again, of another node too, when a connection breaks.
+// Repeat is Change for an idempotent operation: one with an idempotency key in the request, or one that names all
+// that it changes. If the connection breaks, Repeat retries, also on another node.
 func (c *Client) Repeat(ctx context.Context, operation string, request, answer any) error {
-	return c.operation(ctx, recognised, operation, request, answer)
+	return c.operation(ctx, retryIdempotent, operation, request, answer)
 }
 
 func (c *Client) operation(ctx context.Context, kind retryRule, name string, request, answer any) error {
@@ -46,8 +46,8 @@ func (c *Client) operation(ctx context.Context, kind retryRule, name string, req
 	var at struct {
 		Index field.Token `json:"log_index"`
 	}
-	if kind != read && json.Unmarshal(r.Answer, &at) == nil {
-		c.wrote(at.Index)
+	if kind != retryRead && json.Unmarshal(r.Answer, &at) == nil {
+		c.noteWrite(at.Index)
 	}
 	if answer == nil {
 		return nil
@@ -58,7 +58,7 @@ func (c *Client) operation(ctx context.Context, kind retryRule, name string, req
 	return nil
 }
 
-// ownIndex is the place in the log that a read must reflect.
+// ownIndex returns the log position that a read must reflect; 0 for none.
 func (c *Client) ownIndex() field.Token {
 	if !c.cfg.OwnWrites {
 		return 0
@@ -96,25 +96,25 @@ func (c *Client) Get(ctx context.Context, rid string) (m Memory, err error) {
 	return m, err
 }
 
-// A Listing says which memories a list has. Zero values do not filter.
+// A Listing selects the memories of a list. Zero values do not filter.
 type Listing struct {
 	Namespace string    `json:"namespace,omitempty"`
 	Domain    string    `json:"domain,omitempty"`
 	Type      string    `json:"memory_type,omitempty"`
 	Source    string    `json:"source,omitempty"`
-	After     time.Time `json:"after,omitzero"`  // created then or later
-	Before    time.Time `json:"before,omitzero"` // created earlier
+	After     time.Time `json:"after,omitzero"`  // created at this time or later
+	Before    time.Time `json:"before,omitzero"` // created before this time
 	// attributes and fields to filter by, such as {"project":"atlas","priority":{"gte":2}}
 	Filter json.RawMessage `json:"filter,omitempty"`
 	Sort   string          `json:"sort,omitempty"` // created_at, the default, importance or last_access
 	Offset int             `json:"offset,omitempty"`
 	Limit  int             `json:"limit,omitempty"` // 50; 200 at most
-	// place in the log that the list must reflect; 0: that of this client's own writes, where Config.OwnWrites is set
+	// log position that the list must reflect; 0: that of this client's writes, if Config.OwnWrites is set
 	Index field.Token `json:"min_index,omitzero"`
 }
 
-// List returns a page of active memories, the newest first, and how many there are in the namespace, or in the
-// database. Memories returns all of them.
+// List returns a page of active memories, newest first, and their total number in the namespace or database. Memories
+// returns all pages.
 func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint64, err error) {
 	var a struct {
 		Items []Memory `json:"items"`
@@ -125,8 +125,8 @@ func (c *Client) List(ctx context.Context, l Listing) (page []Memory, total uint
 	return a.Items, a.Total, err
 }
 
-// Memories are all active memories that a listing wants, the newest first, read page by page. An error is the last of
-// them. Sort is not for it.
+// Memories yields all active memories of a listing, newest first, and reads them page by page. After an error it
+// ends. Listing.Sort must not be set.
 func (c *Client) Memories(ctx context.Context, l Listing) iter.Seq2[Memory, error] {
 	return func(yield func(Memory, error) bool) {
 		q := struct {
@@ -155,8 +155,7 @@ func (c *Client) Memories(ctx context.Context, l Listing) iter.Seq2[Memory, erro
 	}
 }
 
-// A Correction changes a memory. Nil fields stay as they are; the metadata's keys are replaced one by one, and null
-// removes one.
+// A Correction changes a memory. Nil fields keep their values. Metadata is merged by key, and null removes a key.
 type Correction struct {
 	RID        string          `json:"rid"`
 	Reason     string          `json:"reason"` // shown with the revisions
@@ -164,11 +163,11 @@ type Correction struct {
 	Importance *float64        `json:"new_importance,omitempty"`
 	Valence    *float64        `json:"new_valence,omitempty"`
 	Metadata   json.RawMessage `json:"metadata_merge,omitempty"`
-	Attributes json.RawMessage `json:"new_attributes,omitempty"` // in the place of all it has; {} takes them away
+	Attributes json.RawMessage `json:"new_attributes,omitempty"` // replaces all attributes; {} removes them
 }
 
-// Correct changes a memory in place and returns how often it was corrected; the earlier content stays as a revision.
-// It is sent once: after ErrUnknownOutcome, Get shows whether it happened.
+// Correct changes a memory in place and returns the number of its corrections. The earlier content stays as a
+// revision. Correct is sent once: after ErrUnknownOutcome, Get shows whether it happened.
 func (c *Client) Correct(ctx context.Context, m Correction) (revision uint64, err error) {
 	var a struct {
 		Revision uint64 `json:"revision"`

@@ -11,8 +11,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// peer is a server that does what a test says. A healthy server brings about the cases below only by dying at the
-// right moment.
+// peer is a scripted server, for cases that a real server causes only by dying at a certain time.
 type peer struct {
 	t    *testing.T
 	ln   net.Listener
@@ -29,7 +28,7 @@ type session struct {
 	out sync.Mutex
 }
 
-// serve is a server that answers pings, which a client sends when an answer is late.
+// serve runs a peer that also answers the pings that a client sends when an answer is late.
 func serve(t *testing.T, answer func(*session, wire.Frame) bool) *peer {
 	t.Helper()
 	return servePings(t, false, answer)
@@ -40,7 +39,7 @@ func servePings(t *testing.T, pings bool, answer func(*session, wire.Frame) bool
 	return start(&peer{t: t, answer: answer, pings: pings})
 }
 
-// serveAuth is a peer that takes frames and answers none while it does not hear.
+// serveAuth runs a peer that accepts a client, and answers no frames while it is set to be deaf.
 func serveAuth(t *testing.T, hears func() bool, answer func(*session, wire.Frame) bool) *peer {
 	t.Helper()
 	return start(&peer{t: t, answer: answer, hears: hears})

@@ -99,7 +99,7 @@ func TestALateServerIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestALateServerIsWaitedForWhereItMust: a write that might happen twice waits for the server that has it.
+// TestALateServerIsWaitedForWhereItMust: a write that must not be retried waits for its late server.
 func TestALateServerIsWaitedForWhereItMust(t *testing.T) {
 	t.Parallel()
 	slow := servePings(t, true, func(s *session, f wire.Frame) bool {
@@ -139,8 +139,8 @@ func TestASilentServerIsLeftByShortCalls(t *testing.T) {
 	})
 }
 
-// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries each
-// address for its share.
+// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries
+// each address for its share.
 func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
 	t.Parallel()
 	silent := serveAuth(t, func() bool { return false }, func(*session, wire.Frame) bool { return true })
@@ -157,7 +157,8 @@ func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
 	}
 }
 
-// TestARefusalAfterABreakDecidesNothing: the first of two nodes may have taken the write, whatever the second says.
+// TestARefusalAfterABreakDecidesNothing: after a broken connection the outcome of a write is unknown, even if the
+// second node rejects it.
 func TestARefusalAfterABreakDecidesNothing(t *testing.T) {
 	t.Parallel()
 	dies := serve(t, func(*session, wire.Frame) bool { return false })

@@ -12,11 +12,11 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// callerError is an error that the caller's function returned. It ends a watch.
+// callerError wraps an error that the caller's function returned. It ends a watch.
 type callerError struct{ error }
 
-// Changes are the events that Watch hands over, for a loop. The last one comes with the error that ended the watch,
-// unless the loop ended it.
+// Changes yields the events of Watch, for a range loop. Unless the loop ends first, the last element has the error
+// that ended the watch.
 func (c *Client) Changes(ctx context.Context, m wire.Subscribe) iter.Seq2[wire.Event, error] {
 	return func(yield func(wire.Event, error) bool) {
 		err := c.Watch(ctx, m, func(e wire.Event) error {
@@ -31,19 +31,19 @@ func (c *Client) Changes(ctx context.Context, m wire.Subscribe) iter.Seq2[wire.E
 	}
 }
 
-// errStopped ends the watch of a loop that was left.
+// errStopped ends the watch after the loop has ended.
 var errStopped = errors.New("the loop has ended")
 
-// Watch hands over the events of a database until ctx ends or each returns an error, which it returns. When the
-// connection breaks it subscribes again, on another node where it must, behind the last event: none is missed and
-// none comes twice. An event names ids, never a memory's text. A Cursor begins behind that place in the log, 0 with
-// the next event. An event "lagged" says that the log no longer holds all events behind the place to go on from:
-// Watch goes on with the events that it still holds, and List has the rest. A rejection, such as that of a token,
-// ends the watch, but one that says when to come again does not.
+// Watch calls each with the events of a database until ctx ends or each returns an error, which Watch returns. When
+// the connection breaks it subscribes again after the last event, if necessary on another node, and delivers every
+// event exactly once. An event contains ids and never a memory's text. With a Cursor the watch begins after that log
+// position; with 0 it begins with the next event. An event "lagged" reports that the log no longer has all events
+// since the cursor. Watch continues with those that are left, and the caller can read the rest with List. A
+// rejection, such as of a token, ends the watch, unless it says when to retry.
 func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Event) error) error {
-	last, told := m.Cursor, map[string]int{} // the record that events came from last, and these
+	last, told := m.Cursor, map[string]int{} // the record of the last events, and those of its events that were delivered
 	for pause := firstPause; ; {
-		again := maps.Clone(told) // they come again, but for those that pass the filter no more
+		again := maps.Clone(told) // delivered events that come again, unless they no longer pass the filter
 		err := c.Subscribe(ctx, m, func(e wire.Event) error {
 			pause = firstPause
 			var at struct {
@@ -53,19 +53,19 @@ func (c *Client) Watch(ctx context.Context, m wire.Subscribe, each func(wire.Eve
 				return deliver(e, each)
 			}
 			switch {
-			// their index says how far the node is, which may be ahead of the events that it has sent
+			// their index is the node's position, which may be ahead of the events sent
 			case e.EventType == "leader", e.EventType == "lagged":
 				return deliver(e, each)
 			case e.EventType == "subscribed":
 				if m.Cursor != 0 {
 					return nil
 				}
-				m.Cursor = at.Index // whenever the connection breaks from here on
+				m.Cursor = at.Index // resume from here if the connection breaks
 				return deliver(e, each)
 			}
 			event := e.EventType + string(e.Data)
 			if at.Index != last {
-				last, m.Cursor = at.Index, at.Index-1 // the record may hold more
+				last, m.Cursor = at.Index, at.Index-1 // the record may contain more events
 				clear(told)
 			} else if again[event] > 0 {
 				again[event]--

@@ -17,7 +17,7 @@ import (
 
 var errEnough = errors.New("enough")
 
-// stored is an event of the log.
+// stored returns an event of the log.
 func stored(index, number int) *wire.Event {
 	return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}
 }
@@ -76,7 +76,7 @@ func TestWatchTakesItsPlaceFromTheLogAlone(t *testing.T) {
 	}
 }
 
-// TestWatchLeavesASilentServer: a client that only watches has no call that would find out that the server is gone.
+// TestWatchLeavesASilentServer: a watch itself detects a dead server, because there may be no other call.
 func TestWatchLeavesASilentServer(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestWatchLeavesASilentServer(t *testing.T) {
 	}
 }
 
-// TestWatchWaitsWhereItIsTold: a node that limits the rate says when to come again, and a watch comes again then.
+// TestWatchWaitsWhereItIsTold: after a rate limit error, a watch retries at the time in the error.
 func TestWatchWaitsWhereItIsTold(t *testing.T) {
 	t.Parallel()
 	p, cursors := subscriptions(t, func(s *session, f wire.Frame) bool {
@@ -121,7 +121,7 @@ func TestWatchWaitsWhereItIsTold(t *testing.T) {
 	}
 }
 
-// TestCloseEndsAWatch: it has its own connection.
+// TestCloseEndsAWatch: Close also ends a watch, which has its own connection.
 func TestCloseEndsAWatch(t *testing.T) {
 	t.Parallel()
 	p, _ := subscriptions(t, func(s *session, f wire.Frame) bool {

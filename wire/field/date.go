@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// WantDate says what a date may be.
+// WantDate describes the valid dates, for error messages.
 const WantDate = "a date: RFC 3339 (2026-01-31 or 2026-01-31T12:00:00Z) or Unix seconds"
 
 var errDate = errors.New("want " + WantDate)
 
-// The years 0 to 9999 in Unix seconds: all that RFC 3339 can write. A larger number is milliseconds, or no time at all.
+// The years 0 to 9999 in Unix seconds, the range of RFC 3339. Larger numbers are probably milliseconds.
 const (
 	firstSecond = -62_167_219_200
-	lastSecond  = 253_402_300_800 // the end of the last one: no float is between its last microseconds and this
+	lastSecond  = 253_402_300_800 // end of the year 9999: no float64 is between its last microseconds and this
 )
 
-// ParseDate reads a date as people, command lines and URLs write it.
+// ParseDate parses a date of a command line or a URL: RFC 3339, a day, or Unix seconds.
 func ParseDate(s string) (time.Time, error) {
 	if v, err := strconv.ParseFloat(strings.TrimSpace(s), 64); err == nil {
 		return Unix(v)
@@ -27,8 +27,7 @@ func ParseDate(s string) (time.Time, error) {
 	return parseCalendar(s)
 }
 
-// ParseWhen reads a time as people write it next to now: a date, or the time that has passed since (90m, 1h30m, 3d, 2w,
-// 2h ago); with a plus the time until then.
+// ParseWhen parses a date, or a duration before now (90m, 1h30m, 3d, 2w, 2h ago) or, with a plus sign, after now.
 func ParseWhen(s string, now time.Time) (time.Time, error) {
 	at, err := ParseDate(s)
 	if err == nil {
@@ -46,9 +45,9 @@ func ParseWhen(s string, now time.Time) (time.Time, error) {
 	return now.Add(-d), nil
 }
 
-// ParseSpan reads a duration that is not negative: days (3d), weeks (2w), or what Go understands (1h30m).
+// ParseSpan parses a nonnegative duration: days (3d), weeks (2w), or Go's format (1h30m).
 func ParseSpan(s string) (d time.Duration, ok bool) {
-	const most = 100_000 // days: a duration holds no more
+	const most = 100_000 // days: about the maximum of a time.Duration
 	for unit, days := range map[string]uint64{"d": 1, "w": 7} {
 		if digits, has := strings.CutSuffix(s, unit); has {
 			n, err := strconv.ParseUint(digits, 10, 32)
@@ -59,20 +58,20 @@ func ParseSpan(s string) (d time.Duration, ok bool) {
 	return d, err == nil && !strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "+")
 }
 
-// parseCalendar reads a date that is not a number.
+// parseCalendar parses a date that is not a number.
 func parseCalendar(s string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
 		t, err := time.Parse(layout, strings.TrimSpace(s))
-		if err == nil && t.Unix() >= firstSecond && t.Unix() < lastSecond { // its zone may lead out
+		if err == nil && t.Unix() >= firstSecond && t.Unix() < lastSecond { // the time zone may move it out of range
 			return fromEpoch(t), nil
 		}
 	}
 	return time.Time{}, errDate
 }
 
-// Unix is the time at so many seconds.
+// Unix returns the time at Unix seconds; an error if it is out of range.
 func Unix(seconds float64) (time.Time, error) {
-	if !(seconds >= firstSecond && seconds <= lastSecond) { // NaN is in no range
+	if !(seconds >= firstSecond && seconds <= lastSecond) { // written so that NaN is rejected
 		return time.Time{}, errDate
 	}
 	return timeAt(seconds), nil
@@ -82,8 +81,8 @@ func timeAt(seconds float64) time.Time {
 	return fromEpoch(time.UnixMicro(min(int64(math.Round(seconds*1e6)), lastSecond*1e6-1)))
 }
 
-// UnixOrNone is the time at so many seconds in a message of the binary protocol, where 0 and numbers that are not a
-// time mean none.
+// UnixOrNone returns the time at Unix seconds in a message of the binary protocol, where 0 and numbers out of range
+// mean no time.
 func UnixOrNone(seconds float64) (t time.Time) {
 	if seconds != 0 && math.Abs(seconds) <= lastSecond {
 		t = timeAt(seconds)
@@ -91,7 +90,7 @@ func UnixOrNone(seconds float64) (t time.Time) {
 	return t
 }
 
-// fromEpoch moves the epoch itself by a microsecond: where times are stored as microseconds, 0 means no time.
+// fromEpoch replaces the epoch with the next microsecond, because a stored time of 0 microseconds means no time.
 func fromEpoch(t time.Time) time.Time {
 	if t.UnixMicro() == 0 {
 		return time.UnixMicro(1)
@@ -99,5 +98,5 @@ func fromEpoch(t time.Time) time.Time {
 	return t
 }
 
-// Seconds is a date as a number.
+// Seconds returns a time in Unix seconds.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }

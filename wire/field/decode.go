@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Decode checks a JSON object and puts its values into the struct that dst points to, whose type describes it.
-// Lenient, a value of another type is absent.
+// Decode checks a JSON object and decodes it into the struct that dst points to, whose type describes it. If lenient,
+// a value of the wrong type counts as absent.
 func (o Object) Decode(dst any, body map[string]json.RawMessage, lenient bool) error {
 	if err := o.Check(body, lenient); err != nil {
 		return err
@@ -36,10 +36,10 @@ func (o Object) Decode(dst any, body map[string]json.RawMessage, lenient bool) e
 	return nil
 }
 
-// preset sets the default of a field that the request leaves out.
+// preset sets the default of an absent field.
 func (f Field) preset(to reflect.Value) {
 	if f.Default != "" && f.Kind.Shape == "" && to.IsZero() {
-		_ = setText(to, f.Default) // TestDescribed reads them all
+		_ = setText(to, f.Default) // cannot fail: TestDescribed parses all defaults
 	}
 }
 
@@ -65,10 +65,10 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 		to.Set(reflect.ValueOf(Window{from, until}))
 		return nil
 	}
-	if f.Kind.Item != nil && f.Kind.Item.of != nil {
+	if f.Kind.Item != nil && f.Kind.Item.shapeType != nil {
 		return f.fillList(to, raw, lenient)
 	}
-	if f.Kind.of != nil {
+	if f.Kind.shapeType != nil {
 		return f.fillObject(to, raw, lenient)
 	}
 	kind := to.Kind()
@@ -78,7 +78,7 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	switch kind {
 	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint32, reflect.Uint64:
 		if v, ok := f.Kind.number(string(raw)); ok {
-			_ = setText(to, strconv.FormatFloat(v, 'f', 0, 64)) // beyond the type it is the largest
+			_ = setText(to, strconv.FormatFloat(v, 'f', 0, 64)) // a number out of range becomes the type's maximum
 			return nil
 		}
 		f.preset(to)
@@ -89,7 +89,7 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 		}
 	}
 	fresh := reflect.New(to.Type())
-	if json.Unmarshal(raw, fresh.Interface()) != nil { // lenient alone: it was checked
+	if json.Unmarshal(raw, fresh.Interface()) != nil { // only if lenient: otherwise it was checked
 		f.preset(to)
 		return nil
 	}
@@ -97,17 +97,17 @@ func (f Field) fill(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	return nil
 }
 
-// wholeNumbers returns a list of whole numbers in the one form that encoding/json reads into an integer.
+// wholeNumbers rewrites a list of whole numbers in the form that encoding/json accepts for integers.
 func wholeNumbers(raw json.RawMessage) json.RawMessage {
 	var all []string
 	for item := range elements(raw) {
-		all = append(all, digits(string(item)))
+		all = append(all, normalizeInteger(string(item)))
 	}
 	return json.RawMessage("[" + strings.Join(all, ",") + "]")
 }
 
-// vectorOf is a list of numbers; other elements are dropped. A number that is too large becomes infinite, and is
-// rejected with the vector.
+// vectorOf decodes a list of numbers and drops other elements. A number that is too large becomes infinite, so that
+// the vector is rejected later.
 func vectorOf(raw json.RawMessage) Vector {
 	if typeOf(raw) != "array" {
 		return nil
@@ -121,7 +121,7 @@ func vectorOf(raw json.RawMessage) Vector {
 	return v
 }
 
-// compact is a value without its blanks, and a copy: the request it came in may be reused.
+// compact returns a copy of a value without blanks. It copies because the request's buffer may be reused.
 func compact(raw json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -130,7 +130,7 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// fillList decodes a list of described objects, each checked by itself.
+// fillList decodes a list of described objects and checks each of them.
 func (f Field) fillList(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
@@ -140,7 +140,7 @@ func (f Field) fillList(to reflect.Value, raw json.RawMessage, lenient bool) err
 		return missing(f)
 	}
 	list := reflect.MakeSlice(to.Type(), len(items), len(items))
-	of := Of(f.Kind.Item.of)
+	of := Of(f.Kind.Item.shapeType)
 	for i, item := range items {
 		if item == nil {
 			item = map[string]json.RawMessage{}
@@ -153,14 +153,14 @@ func (f Field) fillList(to reflect.Value, raw json.RawMessage, lenient bool) err
 	return nil
 }
 
-// fillObject decodes one described object, which is checked by itself.
+// fillObject decodes and checks a described object.
 func (f Field) fillObject(to reflect.Value, raw json.RawMessage, lenient bool) error {
 	var body map[string]json.RawMessage
-	if json.Unmarshal(raw, &body) != nil { // lenient alone: it was checked
+	if json.Unmarshal(raw, &body) != nil { // only if lenient: otherwise it was checked
 		return nil
 	}
-	v := reflect.New(f.Kind.of)
-	if err := Of(f.Kind.of).Decode(v.Interface(), body, lenient); err != nil {
+	v := reflect.New(f.Kind.shapeType)
+	if err := Of(f.Kind.shapeType).Decode(v.Interface(), body, lenient); err != nil {
 		return &Error{Field: f.Name, Text: fmt.Sprintf("%s: %s", f.Name, err)}
 	}
 	if to.Kind() != reflect.Pointer {
@@ -170,7 +170,7 @@ func (f Field) fillObject(to reflect.Value, raw json.RawMessage, lenient bool) e
 	return nil
 }
 
-// DecodeText does the same for values of a URL or a command line, which are texts. A blank value is missing.
+// DecodeText is Decode for the text values of a URL or a command line. A blank value counts as absent.
 func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) error {
 	if err := o.Values(params, lenient); err != nil {
 		var e *Error
@@ -196,8 +196,7 @@ func (o Object) DecodeText(dst any, params map[string][]string, lenient bool) er
 	return nil
 }
 
-// text is the first value that is not blank; of a list it is all of them, which may come one by one or with commas
-// between them.
+// text returns the first nonblank value. For a list it returns all values joined by commas.
 func (f Field) text(params map[string][]string) string {
 	var all []string
 	for _, name := range append([]string{f.Name}, f.Others...) {
@@ -213,18 +212,18 @@ func (f Field) text(params map[string][]string) string {
 	return all[0]
 }
 
-// beyond drops the error of a number that is too large for its type: strconv has returned the largest. A guard such as
-// if_revision must not be left out because of its size.
-func beyond(err error) error {
+// ignoreRangeError drops the error for a number that is too large for its type; strconv has then returned the
+// maximum. A condition such as if_revision must not be skipped because its number is too large.
+func ignoreRangeError(err error) error {
 	if errors.Is(err, strconv.ErrRange) {
 		return nil
 	}
 	return err
 }
 
-// digits returns the digits of a whole number in another form, such as 5.0, 1e2, +3 or -0. Other texts stay as they
-// are.
-func digits(s string) string {
+// normalizeInteger returns a whole number such as 5.0, 1e2, +3 or -0 as plain digits. It returns other texts
+// unchanged.
+func normalizeInteger(s string) string {
 	v, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err == nil && v == 0:
@@ -235,7 +234,7 @@ func digits(s string) string {
 	return s
 }
 
-// setText puts a text into a field. A number that is too large for its type is the largest.
+// setText parses a text into a field. A number that is too large becomes the type's maximum.
 func setText(to reflect.Value, s string) error {
 	switch to.Type() {
 	case dateType:
@@ -265,16 +264,16 @@ func setText(to reflect.Value, s string) error {
 		to.SetFloat(v)
 		return err
 	case reflect.Int, reflect.Int64:
-		v, err := strconv.ParseInt(digits(s), 10, 64)
+		v, err := strconv.ParseInt(normalizeInteger(s), 10, 64)
 		if math.Abs(float64(v)) > math.MaxInt32 && to.Kind() == reflect.Int {
 			v = min(max(v, math.MinInt32), math.MaxInt32)
 		}
 		to.SetInt(v)
-		return beyond(err)
+		return ignoreRangeError(err)
 	case reflect.Uint, reflect.Uint32, reflect.Uint64:
-		v, err := strconv.ParseUint(digits(s), 10, to.Type().Bits())
+		v, err := strconv.ParseUint(normalizeInteger(s), 10, to.Type().Bits())
 		to.SetUint(v)
-		return beyond(err)
+		return ignoreRangeError(err)
 	case reflect.Slice:
 		for item := range strings.SplitSeq(s, ",") {
 			v := reflect.New(to.Type().Elem()).Elem()

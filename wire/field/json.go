@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// JSON checks a value that is known to be valid JSON and not null.
+// JSON checks a value, which must be valid JSON and not null.
 func (k Kind) JSON(name string, raw json.RawMessage) error {
-	bad := func() error { return k.refuse(name, shown(raw)) }
+	bad := func() error { return k.valueError(name, describeValue(raw)) }
 	switch {
 	case k.token:
 		if new(Token).UnmarshalJSON(raw) != nil {
@@ -36,7 +36,7 @@ func (k Kind) JSON(name string, raw json.RawMessage) error {
 	case k.key:
 		var s string
 		if typeOf(raw) != "string" {
-			return &Error{Field: name, Text: name + ": want a string, got " + shown(raw)}
+			return &Error{Field: name, Text: name + ": want a string, got " + describeValue(raw)}
 		}
 		if json.Unmarshal(raw, &s) != nil || strings.TrimSpace(s) == "" || len(s) > MaxKey {
 			return &Error{Field: name, Text: name + ": " + k.Want}
@@ -57,20 +57,21 @@ func (k Kind) JSON(name string, raw json.RawMessage) error {
 			return bad()
 		}
 	case "array":
-		return k.items(name, raw)
+		return k.checkItems(name, raw)
 	}
 	return nil
 }
 
-// items checks the values of a list by their types and bounds. Objects are checked where they are decoded: see Object.
-func (k Kind) items(name string, raw json.RawMessage) error {
+// checkItems checks the types and bounds of a list's values. Objects in a list are checked when they are decoded; see
+// Object.
+func (k Kind) checkItems(name string, raw json.RawMessage) error {
 	if k.Item == nil || k.Item.Type == "" {
 		return nil
 	}
 	i := 0
 	for item := range elements(raw) {
 		at := fmt.Sprintf("%s[%d]", name, i)
-		// a vector: its numbers are parsed once, where they are used
+		// a vector: its numbers are parsed only once, when they are decoded
 		if k.Item.Type == "number" && typeOf(item) == "number" && math.IsInf(k.Item.Min, -1) {
 			i++
 			continue
@@ -83,7 +84,7 @@ func (k Kind) items(name string, raw json.RawMessage) error {
 	return nil
 }
 
-// elements are the values of a list that is known to be valid.
+// elements yields the values of a valid JSON list.
 func elements(raw json.RawMessage) func(yield func(json.RawMessage) bool) {
 	return func(yield func(json.RawMessage) bool) {
 		raw = bytes.TrimSpace(raw)
@@ -113,7 +114,7 @@ func elements(raw json.RawMessage) func(yield func(json.RawMessage) bool) {
 	}
 }
 
-// typeOf is the type of a value that is known to be valid.
+// typeOf returns the JSON type of a valid value.
 func typeOf(raw json.RawMessage) string {
 	raw = bytes.TrimLeft(raw, " \t\r\n")
 	if len(raw) == 0 {
@@ -134,12 +135,12 @@ func typeOf(raw json.RawMessage) string {
 	return "number"
 }
 
-// shown is a value as an error names it: a short one as it is, of a large one the kind.
-func shown(raw json.RawMessage) string {
+// describeValue formats a value for an error message: short values as they are, large ones by their type.
+func describeValue(raw json.RawMessage) string {
 	switch typeOf(raw) {
 	case "string":
 		var s string
-		_ = json.Unmarshal(raw, &s) // it is valid
+		_ = json.Unmarshal(raw, &s) // cannot fail: valid JSON
 		return strconv.Quote(clip(s))
 	case "object":
 		return "an object"
@@ -151,7 +152,7 @@ func shown(raw json.RawMessage) string {
 	return clip(string(raw))
 }
 
-// dateJSON reads a date: a string or a number.
+// dateJSON decodes a date from a string or a number.
 func dateJSON(raw json.RawMessage) (time.Time, error) {
 	var s string
 	switch typeOf(raw) {
@@ -159,7 +160,7 @@ func dateJSON(raw json.RawMessage) (time.Time, error) {
 		if json.Unmarshal(raw, &s) != nil {
 			return time.Time{}, errDate
 		}
-		return parseCalendar(s) // in JSON a number is written as one
+		return parseCalendar(s) // Unix seconds must be a JSON number, not a string
 	case "number":
 		v, err := strconv.ParseFloat(string(raw), 64)
 		if err != nil {
@@ -170,7 +171,7 @@ func dateJSON(raw json.RawMessage) (time.Time, error) {
 	return time.Time{}, errDate
 }
 
-// windowJSON reads two dates; null is an open side.
+// windowJSON decodes a list of two dates; null means an open side.
 func windowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 	var sides []json.RawMessage
 	if typeOf(raw) != "array" || json.Unmarshal(raw, &sides) != nil || len(sides) != 2 {
@@ -187,8 +188,8 @@ func windowJSON(raw json.RawMessage) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// Malformed says what is wrong with JSON that could not be decoded: what, such as "body is not a JSON object", and
-// where; or which field has a value of another type. It shows none of the text, which may be a secret.
+// Malformed describes an error of decoding JSON: the text what, such as "body is not a JSON object", and the
+// position, or the field with a value of the wrong type. It contains none of the JSON, which may contain secrets.
 func Malformed(what string, err error) string {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -198,8 +199,8 @@ func Malformed(what string, err error) string {
 	if !errors.As(err, &kind) {
 		return what
 	}
-	got := kind.Value // such as "array", or "number 1.5" where the number is what does not fit
-	if words, ok := types[strings.Replace(got, "bool", "boolean", 1)]; ok {
+	got := kind.Value // such as "array", or "number 1.5" if the number does not fit
+	if words, ok := typeWords[strings.Replace(got, "bool", "boolean", 1)]; ok {
 		got = words
 	}
 	if kind.Field == "" {
@@ -208,7 +209,7 @@ func Malformed(what string, err error) string {
 	return fmt.Sprintf("%s: want %s, got %s", kind.Field, wantOf(kind.Type), got)
 }
 
-// wantOf describes in words the JSON that a Go type is decoded from.
+// wantOf describes the JSON that a Go type can be decoded from.
 func wantOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:

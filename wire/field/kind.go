@@ -13,29 +13,29 @@ import (
 
 // A Kind describes the allowed values of a field.
 type Kind struct {
-	Name string // as the shorthand has it
-	Type string // of JSON; blank for any
-	Want string // for people: the allowed values, in words
+	Name string // the kind in the notation of the package comment
+	Type string // JSON type; blank for any
+	Want string // the valid values, in words
 
 	Item  *Kind    // of a list
-	Shape string   // of an object that is described elsewhere
+	Shape string   // name of an object's description
 	Enum  []string // of a string; nil for any
 
-	Min, Max float64 // of a number; infinite where it is not bounded
-	Above    bool    // Min itself is too little
+	Min, Max float64 // of a number; infinite for no bound
+	Above    bool    // Min itself is not valid
 
-	Time bool // a number of an answer that is a time, in Unix seconds
-	RID  bool // a string that is a memory's id
+	Time bool // in an answer: a time in Unix seconds
+	RID  bool // the id of a memory
 
 	date, window, key, token bool
-	gaps                     bool         // an element of a list of numbers may be null
-	of                       reflect.Type // the struct that describes a shape
+	nullItems                bool         // items of a list of numbers may be null
+	shapeType                reflect.Type // the struct that describes a shape
 }
 
-// MaxKey bounds a key, in bytes.
+// MaxKey is the maximum length of a key, in bytes.
 const MaxKey = 512
 
-// The kinds that several surfaces share: a bound stands here and nowhere else.
+// Kinds that several surfaces share, so that their bounds are defined only here.
 var (
 	Unit   = scalar("number[0..1]")
 	Signed = scalar("number[-1..1]")
@@ -43,20 +43,20 @@ var (
 	Weight = scalar("number[0..]")
 )
 
-var named = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight, "seconds": Weight,
-	"time": moment, "rid": memoryID}
+var namedKinds = map[string]Kind{"unit": Unit, "signed": Signed, "hours": Hours, "weight": Weight, "seconds": Weight,
+	"time": timeKind, "rid": ridKind}
 
 var (
-	moment   = func() Kind { k := scalar("number"); k.Time = true; return k }()
-	memoryID = func() Kind { k := scalar("string"); k.RID = true; return k }()
+	timeKind = func() Kind { k := scalar("number"); k.Time = true; return k }()
+	ridKind  = func() Kind { k := scalar("string"); k.RID = true; return k }()
 )
 
-var types = map[string]string{
+var typeWords = map[string]string{
 	"string": "a string", "number": "a number", "integer": "a whole number", "boolean": "true or false",
 	"object": "an object", "array": "a list",
 }
 
-// kindOf reads a kind. It panics where it cannot: that is a mistake in a table of ours.
+// kindOf parses a kind. It panics on an invalid one, which is a mistake in a tag.
 func kindOf(s string) Kind {
 	k := Kind{Name: s, Min: math.Inf(-1), Max: math.Inf(1)}
 	item, list := strings.CutPrefix(s, "[]")
@@ -76,9 +76,9 @@ func kindOf(s string) Kind {
 	case s != "" && s[0] >= 'A' && s[0] <= 'Z':
 		k.Type, k.Shape, k.Want = "object", s, "an object"
 	default:
-		if n, ok := named[s]; ok {
+		if n, ok := namedKinds[s]; ok {
 			if n.Name = s; n.RID {
-				n.Name = n.Type // to a client it is a string
+				n.Name = n.Type // clients see a plain string
 			}
 			return n
 		}
@@ -91,14 +91,14 @@ func listOf(of Kind) Kind {
 	return Kind{Name: "[]" + of.Name, Type: "array", Item: &of, Want: "a list of " + plural(of), Min: math.Inf(-1), Max: math.Inf(1)}
 }
 
-// scalar reads a type of JSON with its bounds.
+// scalar parses a JSON type with its bounds.
 func scalar(s string) Kind {
 	k := Kind{Name: s, Min: math.Inf(-1), Max: math.Inf(1)}
 	base, rest := s, ""
 	if i := strings.IndexAny(s, "[({"); i >= 0 {
 		base, rest = s[:i], s[i:]
 	}
-	k.Type, k.Want = base, types[base]
+	k.Type, k.Want = base, typeWords[base]
 	if k.Want == "" {
 		panic("field: kind " + s + " is not known")
 	}
@@ -152,31 +152,31 @@ func plural(k Kind) string {
 	return k.Type + "s"
 }
 
-// Number rejects a number that is out of the kind's bounds.
+// Number returns an error if a number is out of the kind's bounds.
 func (k Kind) Number(name string, v float64) error {
-	if k.holds(v) {
+	if k.inBounds(v) {
 		return nil
 	}
-	return k.refuse(name, strconv.FormatFloat(v, 'g', -1, 64))
+	return k.valueError(name, strconv.FormatFloat(v, 'g', -1, 64))
 }
 
-// number reads a number, and reports whether it is one of the kind. 5.0 is a whole number.
+// number parses a number and reports whether it is valid for the kind. 5.0 is a whole number.
 func (k Kind) number(s string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && k.holds(v) && (k.Type != "integer" || v == math.Trunc(v))
+	return v, err == nil && k.inBounds(v) && (k.Type != "integer" || v == math.Trunc(v))
 }
 
-func (k Kind) holds(v float64) bool {
+func (k Kind) inBounds(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && v <= k.Max && (v > k.Min || v == k.Min && !k.Above)
 }
 
-func (k Kind) refuse(name, got string) error {
+func (k Kind) valueError(name, got string) error {
 	return &Error{Field: name, Text: fmt.Sprintf("%s: want %s, got %s", name, k.Want, got)}
 }
 
-// Text reads a value of a URL or a command line.
+// Text checks a value of a URL or a command line.
 func (k Kind) Text(name, s string) error {
-	bad := func() error { return k.refuse(name, strconv.Quote(clip(s))) }
+	bad := func() error { return k.valueError(name, strconv.Quote(clip(s))) }
 	switch {
 	case k.date:
 		if _, err := ParseDate(s); err != nil {
@@ -216,7 +216,7 @@ func (k Kind) Text(name, s string) error {
 // clip shortens a value for an error message.
 func clip(s string) string { return Clip(s, 40) }
 
-// Clip shortens a text to about so many bytes.
+// Clip shortens a text to about most bytes.
 func Clip(s string, most int) string {
 	for i := range s {
 		if i >= most {
@@ -226,7 +226,7 @@ func Clip(s string, most int) string {
 	return s
 }
 
-// literal is a value of the kind as a tag has it.
+// literal returns a value in a tag as a JSON value of the kind.
 func (k Kind) literal(s string) any {
 	if k.Type == "string" || k.date || k.token {
 		return s
@@ -238,7 +238,7 @@ func (k Kind) literal(s string) any {
 	return v
 }
 
-// Schema is the kind as JSON Schema has it.
+// Schema returns the JSON Schema of the kind.
 func (k Kind) Schema() map[string]any {
 	switch {
 	case k.Shape != "":
@@ -258,7 +258,7 @@ func (k Kind) Schema() map[string]any {
 		return map[string]any{"type": "array", "items": map[string]any{}}
 	}
 	s := map[string]any{"type": k.Type}
-	if k.gaps {
+	if k.nullItems {
 		s["type"] = []any{k.Type, "null"}
 	}
 	if k.key {
@@ -276,7 +276,7 @@ func (k Kind) Schema() map[string]any {
 	return s
 }
 
-// Ordered rejects two dates in the wrong order; a zero time is an open side.
+// Ordered returns an error if two dates are in the wrong order. A zero time is an open side.
 func Ordered(fromName string, from time.Time, toName string, to time.Time) error {
 	if !from.IsZero() && !to.IsZero() && from.After(to) {
 		return &Error{Field: fromName, Text: fmt.Sprintf("%s is after %s: want two dates in order", fromName, toName)}

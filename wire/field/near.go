@@ -2,9 +2,9 @@ package field
 
 import "strings"
 
-// Nearest is the name that was probably meant by one that is not known: at most two letters away, and no more than
-// half of it; of several that are as near, one that begins alike. Of none that are near, the only one that has it as
-// its first or last words, as new_text has text. Blank for none.
+// Nearest returns the name most similar to an unknown one, or blank. Its edit distance is at most two, and at most
+// half of the name's length; among equally near names it prefers one with the same first letter. If none is near, it
+// returns the only name that begins or ends with the unknown one, such as new_text for text.
 func Nearest(name string, names []string) (best string) {
 	near := 3
 	alike := func(n string) bool { return n != "" && name != "" && n[0] == name[0] }
@@ -15,14 +15,14 @@ func Nearest(name string, names []string) (best string) {
 		}
 	}
 	if best == "" && name != "" {
-		return longer(name, names)
+		return onlyLongerName(name, names)
 	}
 	return best
 }
 
-// longer is the only name that begins or ends with all of a shorter one of four letters at least; blank for none, and
-// for several. What is shorter, such as key, says too little.
-func longer(name string, names []string) (found string) {
+// onlyLongerName returns the only name that begins or ends with a given one; blank if there are none or several, or
+// if the given name has fewer than four letters.
+func onlyLongerName(name string, names []string) (found string) {
 	if len(name) < 4 {
 		return ""
 	}
@@ -38,7 +38,7 @@ func longer(name string, names []string) (found string) {
 	return found
 }
 
-// distance counts the letters to add, drop or change; 3 stands for three and more.
+// distance returns the edit distance of two names in bytes. 3 means three or more.
 func distance(a, b string) int {
 	if a, b = clip(a), clip(b); max(len(a), len(b))-min(len(a), len(b)) > 2 {
 		return 3

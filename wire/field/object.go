@@ -9,41 +9,41 @@ import (
 	"strings"
 )
 
-// An Error is the rejection of a field.
+// An Error is an error about a field.
 type Error struct {
-	Field string // as the request spells it; an element of a list with its place
-	Text  string // for the client
-	Param bool   // it is a parameter of a URL
+	Field string // name as in the request; for an element of a list, with its index
+	Text  string // message for the client
+	Param bool   // the field is a URL parameter
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// A Field is one name of a request or an answer.
+// A Field is a field of a request or an answer.
 type Field struct {
 	Name     string
-	Others   []string // other spellings of it
+	Others   []string // other accepted names
 	Kind     Kind
-	Must     bool // there, always
+	Must     bool // required
 	Nullable bool
-	Idle     bool // clients send it and the server ignores it; no schema shows it
+	Idle     bool // accepted and ignored; not in schemas
 
-	Doc, Default, Example string // for people, and for the schema
-	Code                  string // the error code of a surface's rejection of the field
-	In                    string // where in a request it comes: path, query, body; blank for its method's usual place
+	Doc, Default, Example string // for help and schemas
+	Code                  string // error code when a surface rejects the field
+	In                    string // place in a request: path, query, body; blank: the method's usual place
 
-	at         []int    // in the struct that describes it
-	may        bool     // an answer may leave it out
-	pointer    bool     // an answer may have null in it
-	untold     bool     // tools do not show or read it
-	rare       bool     // tools read it, and the profile core does not show it
-	toolOthers []string // spellings that models use
-	toolPreset string   // default where a model calls; blank: Default
+	at              []int    // index path in the describing struct
+	omittable       bool     // an answer may omit it
+	pointer         bool     // an answer may contain null
+	hiddenFromTools bool     // not shown to or read from tools
+	notInCore       bool     // read from tools, but not shown in profile core
+	toolOthers      []string // additional names that models use
+	toolPreset      string   // default for tools; blank: Default
 }
 
-// An Object is the fields of a request or an answer, in the order they are told of.
+// An Object is the list of fields of a request or an answer, in the order of the documentation.
 type Object []Field
 
-// Schema is the field as JSON Schema has it.
+// Schema returns the JSON Schema of the field.
 func (f Field) Schema() map[string]any {
 	s := f.Kind.Schema()
 	if f.Doc != "" {
@@ -64,7 +64,7 @@ func (f Field) Schema() map[string]any {
 	return s
 }
 
-// Schema is the object as JSON Schema has it.
+// Schema returns the JSON Schema of the object. It refers to shapes by name.
 func (o Object) Schema() map[string]any {
 	props, must := map[string]any{}, []string{}
 	for _, f := range o {
@@ -83,7 +83,7 @@ func (o Object) Schema() map[string]any {
 	return s
 }
 
-// Standalone is the object as a JSON Schema that has the shapes in it.
+// Standalone returns the JSON Schema of the object with the definitions of its shapes.
 func (o Object) Standalone(answer bool) map[string]any {
 	shapes := map[string]Object{}
 	o.Shapes(shapes, answer)
@@ -97,7 +97,7 @@ func (o Object) Standalone(answer bool) map[string]any {
 	}
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic("field: " + err.Error()) // maps of strings always encode
+		panic("field: " + err.Error()) // cannot fail: maps of encodable values
 	}
 	var whole map[string]any
 	if err := json.Unmarshal(bytes.ReplaceAll(b, []byte("#/components/schemas/"), []byte("#/$defs/")), &whole); err != nil {
@@ -106,9 +106,9 @@ func (o Object) Standalone(answer bool) map[string]any {
 	return whole
 }
 
-// Check rejects the fields that a JSON object may not have, by name. Values must be valid JSON. Other spellings of a
-// field are put in its own place. Lenient rejects dates that cannot be read, and required fields that are missing or
-// of another type, and nothing else.
+// Check returns an error for the first invalid field of a JSON object. Values must be valid JSON. It moves values
+// under other accepted names to the field's own name. If lenient, it rejects only unreadable dates, and required
+// fields that are missing or have the wrong type.
 func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 	for _, f := range o {
 		for _, other := range f.Others {
@@ -123,7 +123,7 @@ func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 		}
 	}
 	if !lenient {
-		if err := o.known(slices.Sorted(maps.Keys(body))); err != nil {
+		if err := o.checkNames(slices.Sorted(maps.Keys(body))); err != nil {
 			return err
 		}
 	}
@@ -133,7 +133,7 @@ func (o Object) Check(body map[string]json.RawMessage, lenient bool) error {
 		case absent(raw) && f.Must:
 			return missing(f)
 		case absent(raw):
-		case lenient && f.Must && f.Kind.Type != "" && typeOf(raw) != f.Kind.Type: // it would count as absent
+		case lenient && f.Must && f.Kind.Type != "" && typeOf(raw) != f.Kind.Type: // otherwise it would count as absent
 			return f.Kind.JSON(f.Name, raw)
 		case lenient && !f.Kind.date && !f.Kind.window && !(f.Kind.key && typeOf(raw) == "string"):
 		default:
@@ -154,11 +154,11 @@ func missing(f Field) error {
 	return &Error{Field: f.Name, Text: fmt.Sprintf("missing '%s'", f.Name)}
 }
 
-// Values checks the parameters of a URL in the same way. An empty one is missing; whether it must be there is its
-// reader's to say.
+// Values checks the parameters of a URL in the same way. A blank one counts as absent. It does not check that
+// required parameters are present.
 func (o Object) Values(params map[string][]string, lenient bool) error {
 	if !lenient {
-		if err := o.known(slices.Sorted(maps.Keys(params))); err != nil {
+		if err := o.checkNames(slices.Sorted(maps.Keys(params))); err != nil {
 			return err
 		}
 	}
@@ -177,8 +177,8 @@ func (o Object) Values(params map[string][]string, lenient bool) error {
 	return nil
 }
 
-// known rejects a name that is none of the fields'.
-func (o Object) known(names []string) error {
+// checkNames returns an error for the first unknown name.
+func (o Object) checkNames(names []string) error {
 	for _, name := range names {
 		if !slices.ContainsFunc(o, func(f Field) bool { return f.Name == name || slices.Contains(f.Others, name) }) {
 			return o.Unknown(name)
@@ -187,7 +187,7 @@ func (o Object) known(names []string) error {
 	return nil
 }
 
-// Unknown is the rejection of a name, with the one that was probably meant.
+// Unknown returns the error for an unknown name, with a suggestion if a similar one exists.
 func (o Object) Unknown(name string) error {
 	names := make([]string, len(o))
 	for i, f := range o {
@@ -199,7 +199,7 @@ func (o Object) Unknown(name string) error {
 	return &Error{Field: name, Text: fmt.Sprintf("unknown field '%s'", clip(name))}
 }
 
-// Named is a field by its name. It panics where there is none: that is a mistake in a table of ours.
+// Named returns the field with a name. It panics if there is none, which is a programming error.
 func (o Object) Named(name string) Field {
 	for _, f := range o {
 		if f.Name == name {
@@ -209,10 +209,10 @@ func (o Object) Named(name string) Field {
 	panic("field: no field " + name)
 }
 
-// Phrase is the meaning of the field as flags say it: a phrase and no sentence.
+// Phrase returns the field's doc for the help of a flag: in lower case and without a full stop.
 func (f Field) Phrase() string {
 	doc := strings.TrimSuffix(f.Doc, ".")
-	if len(doc) < 2 || strings.ToUpper(doc[:2]) == doc[:2] { // a name, such as JSON
+	if len(doc) < 2 || strings.ToUpper(doc[:2]) == doc[:2] { // begins with a name such as JSON
 		return doc
 	}
 	return strings.ToLower(doc[:1]) + doc[1:]

@@ -11,34 +11,33 @@ import (
 	"time"
 )
 
-// The types that a struct's fields have in addition to Go's own. A Date that is zero is none.
+// Types for the fields of structs, in addition to Go's own. The zero Date means no date.
 type (
 	Date   struct{ time.Time }
-	Window struct{ From, To time.Time } // a side that is zero is open
+	Window struct{ From, To time.Time } // a zero time is an open side
 	Vector []float32
-	Map    json.RawMessage // an object; a json.RawMessage is any value
+	Map    json.RawMessage // an object, while a json.RawMessage is any value
 
-	// Like marks, as a field named _, a struct that shows a part of T: a field that says nothing of itself is
-	// described as T's of its name.
+	// Like, as the type of a field named _, marks a struct that contains a part of T's fields. Fields without tags of
+	// their own are described by T's fields of the same name.
 	Like[T any] struct{}
 )
 
 func (Like[T]) declared() Object { return Of(reflect.TypeFor[T]()) }
 
-var described sync.Map // reflect.Type to Object
+var objectCache sync.Map // reflect.Type to Object
 
-// Of is the description of a struct, read from its tags once. It panics where a tag cannot be read, which is a
-// mistake in a struct of ours.
+// Of returns the description of a struct, and caches it. It panics on an invalid tag, which is a programming error.
 func Of(t reflect.Type) Object {
-	if o, ok := described.Load(t); ok {
+	if o, ok := objectCache.Load(t); ok {
 		return o.(Object)
 	}
-	o := walk(t, nil)
-	described.Store(t, o)
+	o := fieldsOf(t, nil)
+	objectCache.Store(t, o)
 	return o
 }
 
-func walk(t reflect.Type, at []int) (o Object) {
+func fieldsOf(t reflect.Type, at []int) (o Object) {
 	var declared Object
 	for i := range t.NumField() {
 		if like, ok := reflect.Zero(t.Field(i).Type).Interface().(interface{ declared() Object }); ok {
@@ -52,38 +51,39 @@ func walk(t reflect.Type, at []int) (o Object) {
 			if pointer {
 				t = t.Elem()
 			}
-			for _, d := range walk(t, place) {
-				d.may = d.may || pointer // an answer may leave all of it out
+			for _, d := range fieldsOf(t, place) {
+				d.omittable = d.omittable || pointer // an answer may omit the embedded struct
 				o = append(o, d)
 			}
 			continue
 		}
 		if name := cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")); name != "" && name != "-" {
-			o = append(o, tagged(t, f, place, declared))
+			o = append(o, fieldFromTag(t, f, place, declared))
 		}
 	}
 	return o
 }
 
-// tagged reads the tags of one field. A request may have an idle one, and the server ignores it.
-func tagged(of reflect.Type, f reflect.StructField, place []int, declared Object) Field {
+// fieldFromTag returns the description of a field from its tags. Requests may contain idle fields, which the server
+// ignores.
+func fieldFromTag(of reflect.Type, f reflect.StructField, place []int, declared Object) Field {
 	name, options, _ := strings.Cut(cmp.Or(f.Tag.Get("json"), f.Tag.Get("idle")), ",")
 	is, must := strings.CutSuffix(f.Tag.Get("is"), "!")
 	d := Field{Name: name, Must: must, Doc: f.Tag.Get("doc"), Default: f.Tag.Get("default"), Example: f.Tag.Get("example"),
 		In: f.Tag.Get("in"), Code: f.Tag.Get("code"),
 		Idle: f.Tag.Get("idle") != "", at: place}
-	d.may = strings.HasPrefix(options, "omit")
+	d.omittable = strings.HasPrefix(options, "omit")
 	d.pointer = f.Type.Kind() == reflect.Pointer
 	if also := f.Tag.Get("also"); also != "" {
 		d.Others = strings.Split(also, ",")
 	}
 	switch tool := f.Tag.Get("tool"); tool {
 	case "", "-":
-		d.untold = tool != ""
+		d.hiddenFromTools = tool != ""
 	default:
 		d.toolOthers = strings.Split(tool, ",")
 	}
-	d.toolPreset, d.rare = f.Tag.Get("tooldefault"), f.Tag.Get("core") == "-"
+	d.toolPreset, d.notInCore = f.Tag.Get("tooldefault"), f.Tag.Get("core") == "-"
 	d.Kind = kindOfType(f.Type)
 	if is != "" {
 		bounded := kindOf(is)
@@ -116,7 +116,7 @@ var (
 	tokenType  = reflect.TypeFor[Token]()
 )
 
-// The kinds of the types that have one, and of Go's own by what they are.
+// The kinds of Go types: special types, and other types by their reflect.Kind.
 var (
 	typeKinds = map[reflect.Type]string{dateType: "date", windowType: "window", vectorType: "[]number", jsonType: "any",
 		mapType: "object", tokenType: "token"}
@@ -136,22 +136,22 @@ func kindOfType(t reflect.Type) Kind {
 		return kindOfType(t.Elem())
 	case reflect.Slice:
 		item := kindOfType(t.Elem())
-		item.gaps = t.Elem() == reflect.TypeFor[*float64]()
+		item.nullItems = t.Elem() == reflect.TypeFor[*float64]()
 		return listOf(item)
 	case reflect.Struct:
 		k := kindOf("Shape")
-		k.Name, k.Shape, k.of = t.Name(), t.Name(), t
+		k.Name, k.Shape, k.shapeType = t.Name(), t.Name(), t
 		return k
 	}
 	panic("field: no kind of value: " + t.String())
 }
 
-// ForTools is the object as MCP tools show it: without the fields that models must not set, and with the spellings
-// that models use. What HTTP has in a path is a field like any other.
+// ForTools returns the object for MCP tools: without fields that models must not set, and with the names that models
+// use. Path parameters become required fields.
 func (o Object) ForTools() Object {
 	var list Object
 	for _, f := range o {
-		if f.untold {
+		if f.hiddenFromTools {
 			continue
 		}
 		f.Others, f.Default = slices.Concat(f.Others, f.toolOthers), cmp.Or(f.toolPreset, f.Default)
@@ -164,41 +164,41 @@ func (o Object) ForTools() Object {
 	return list
 }
 
-// Core is the object as the profile core shows it, whose tools a model reads at the start of each conversation:
-// without fields that few calls need, examples, and defaults that go without saying.
+// Core returns the object for the tool profile core. Models read these tools at the start of each conversation, so it
+// omits rarely used fields, examples, and obvious defaults.
 func (o Object) Core() Object {
 	var list Object
 	for _, f := range o {
 		if f.Example = ""; f.Default == "false" || f.Default == "{}" {
 			f.Default = ""
 		}
-		if !f.rare {
+		if !f.notInCore {
 			list = append(list, f)
 		}
 	}
 	return list
 }
 
-// Answered is the object as an answer: all its fields are there but those that are left out when they are empty.
+// Answered returns the object as an answer: all fields are required except those that are omitted when empty.
 func (o Object) Answered() Object {
 	o = slices.Clone(o)
 	for i := range o {
-		o[i].Must, o[i].Nullable, o[i].Default = !o[i].may, o[i].pointer, ""
+		o[i].Must, o[i].Nullable, o[i].Default = !o[i].omittable, o[i].pointer, ""
 	}
 	return o
 }
 
-// Shapes adds the objects inside this one, at any depth, by name. Those of an answer are described as answers.
+// Shapes adds the objects nested in this one, at any depth, to all by name. With answer it describes them as answers.
 func (o Object) Shapes(all map[string]Object, answer bool) {
 	for _, f := range o {
 		k := f.Kind
 		if k.Item != nil {
 			k = *k.Item
 		}
-		if k.of == nil || all[k.Shape] != nil {
+		if k.shapeType == nil || all[k.Shape] != nil {
 			continue
 		}
-		of := Of(k.of)
+		of := Of(k.shapeType)
 		if answer {
 			of = of.Answered()
 		}
@@ -207,8 +207,7 @@ func (o Object) Shapes(all map[string]Object, answer bool) {
 	}
 }
 
-// At is the fields that come in one place of a request: path, query or body. A field without a place of its own comes
-// in usual.
+// At returns the fields in one place of a request: path, query or body. Fields without a place are in usual.
 func (o Object) At(place, usual string) Object {
 	var list Object
 	for _, f := range o {
@@ -219,7 +218,7 @@ func (o Object) At(place, usual string) Object {
 	return list
 }
 
-// MarshalJSON writes a date as a request has it, null for none.
+// MarshalJSON writes RFC 3339; null for no date.
 func (d Date) MarshalJSON() ([]byte, error) {
 	if d.IsZero() {
 		return []byte("null"), nil
@@ -227,7 +226,7 @@ func (d Date) MarshalJSON() ([]byte, error) {
 	return d.Time.MarshalJSON()
 }
 
-// MarshalJSON writes two dates, null for a window that is open on both sides.
+// MarshalJSON writes a list of two dates; null for a window that is open on both sides.
 func (w Window) MarshalJSON() ([]byte, error) {
 	if w.From.IsZero() && w.To.IsZero() {
 		return []byte("null"), nil
@@ -235,5 +234,5 @@ func (w Window) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]Date{{w.From}, {w.To}})
 }
 
-// MarshalJSON writes the object as it is, null for none.
+// MarshalJSON writes the object unchanged; null for none.
 func (m Map) MarshalJSON() ([]byte, error) { return json.RawMessage(m).MarshalJSON() }

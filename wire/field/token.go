@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// A Token is a position in the log as clients keep it: they get it with a write, pass it on with a read, and look for
-// nothing in it. In JSON it is a text. A request may have the number instead, as the oldest clients do.
+// A Token is a position in the log, opaque to clients: they receive it from a write and pass it to a read. In JSON it
+// is a string. Requests may contain a number instead, as the oldest clients send it.
 type Token uint64
 
-// wantToken says what a request may have.
+// wantToken describes the valid tokens, for error messages.
 const wantToken = "a position in the log, as answers have it"
 
 var errToken = errors.New("want " + wantToken)
 
-// ParseToken reads a token of a URL, a command line or an answer.
+// ParseToken parses a token.
 func ParseToken(s string) (Token, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
@@ -26,10 +26,10 @@ func ParseToken(s string) (Token, error) {
 
 func (t Token) String() string { return strconv.FormatUint(uint64(t), 10) }
 
-// MarshalJSON writes the token as a text.
+// MarshalJSON writes the token as a string.
 func (t Token) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, t.String()), nil }
 
-// UnmarshalJSON reads a text or a whole number.
+// UnmarshalJSON accepts a string or a whole number.
 func (t *Token) UnmarshalJSON(raw []byte) (err error) {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// UTF8 returns an error that names the first byte of JSON that is not UTF-8, counted from 0, and the field that it is
-// in. encoding/json would put U+FFFD in its place.
+// UTF8 returns an error if JSON is not valid UTF-8. It names the position of the first invalid byte, counted from 0,
+// and the field with it. encoding/json would silently replace invalid bytes with U+FFFD.
 func UTF8(raw []byte) error {
 	if utf8.Valid(raw) {
 		return nil
@@ -22,7 +22,7 @@ func UTF8(raw []byte) error {
 	return fmt.Errorf("byte %d is not UTF-8", at)
 }
 
-// FirstNotUTF8 returns the position of the first byte of a text that is not UTF-8, -1 for none.
+// FirstNotUTF8 returns the position of the first byte of a text that is not UTF-8; -1 for none.
 func FirstNotUTF8(s string) int {
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -34,8 +34,8 @@ func FirstNotUTF8(s string) int {
 	return -1
 }
 
-// fieldAt returns the path of the value that has a byte of JSON, such as memories[2].text; blank if the byte is in no
-// field, or in a name.
+// fieldAt returns the path of the value at a byte of JSON, such as memories[2].text; blank if the byte is outside of
+// fields or in a name.
 func fieldAt(raw []byte, at int) string {
 	type level struct {
 		list, named bool // named: its value comes next

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestParseWhen reads what people write next to now, in flags and in commands.
+// TestParseWhen parses dates and durations relative to now.
 func TestParseWhen(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
@@ -32,8 +32,8 @@ func TestParseWhen(t *testing.T) {
 	}
 }
 
-// TestFormsOfNumbers: a parameter and a field may have a whole number in any form that JSON has, and none that is wrong
-// is left out.
+// TestFormsOfNumbers: a parameter and a field may have a whole number in any form that JSON has, and none that is
+// wrong is left out.
 func TestFormsOfNumbers(t *testing.T) {
 	t.Parallel()
 	type request struct {

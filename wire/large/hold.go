@@ -2,71 +2,71 @@ package large
 
 import "sync"
 
-// An answer holds 16 MiB of rows at most: a thousand may have a megabyte each. What it holds beyond free comes out of
-// the byte budget, and again for its copies, for it is read, encoded and sent.
+// Bounds of an answer's rows. An answer with more than freeRows bytes of rows takes them from the byte budget, once
+// per copy, because the rows are read, encoded and sent. Without a bound, a thousand rows could have a megabyte each.
 const (
-	maxAnswer = 16 << 20
-	free      = 64 << 10
-	copies    = 2
-	charge    = 512 << 10 // is taken at once
+	maxAnswer     = 16 << 20
+	freeRows      = 64 << 10
+	defaultCopies = 2
+	chargeStep    = 512 << 10 // step in which the budget is taken
 )
 
-// Hold counts what a request takes of a budget while it is worked on and answered. A request that consists of
-// several, such as a model's batch, has a part for each. It may be used from any goroutine.
+// Hold counts the bytes that a request takes from a budget until it is answered. A request that consists of several,
+// such as a batch of tool calls, has a part for each. It is safe for concurrent use.
 type Hold struct {
 	budget       *Shares
 	who          string
 	most, copies int
 
-	mu      sync.Mutex
-	n       int
-	starved bool
-	over    bool // it was given back: nothing is taken any more
-	gives   []func()
-	parts   []*Hold
+	mu       sync.Mutex
+	n        int
+	starved  bool
+	released bool // after Release: nothing more can be taken
+	releases []func()
+	parts    []*Hold
 }
 
-// NewHold is a hold of a principal that takes nothing yet. Without a budget it has room for everything.
+// NewHold returns an empty hold of a principal. A nil budget has no limit.
 func NewHold(budget *Shares, who string) *Hold {
-	return &Hold{budget: budget, who: who, most: maxAnswer, copies: copies}
+	return &Hold{budget: budget, who: who, most: maxAnswer, copies: defaultCopies}
 }
 
-// Narrow has answers hold at most so many bytes of rows, of which their surface makes so many copies. It is called
-// before the hold is used.
+// Narrow sets the maximum bytes of an answer's rows, and the number of copies that the surface makes of them. It must
+// be called before the hold is used.
 func (h *Hold) Narrow(most, copies int) { h.most, h.copies = most, copies }
 
-// Part is a hold for one answer of the request. It is given back with the whole.
+// Part returns a hold for one answer of the request. Release of the whole releases it.
 func (h *Hold) Part() *Hold {
 	p := &Hold{budget: h.budget, who: h.who, most: h.most, copies: h.copies}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p.over = h.over
+	p.released = h.released
 	h.parts = append(h.parts, p)
 	return p
 }
 
-// Fits takes what an answer with so many bytes of rows needs, or says that there is no room for it.
+// Fits takes the budget for an answer with this many bytes of rows, and reports whether there was room.
 func (h *Hold) Fits(rows int) bool {
-	return rows <= free || rows <= h.most && h.grow(h.copies*(rows+charge-rows%charge))
+	return rows <= freeRows || rows <= h.most && h.grow(h.copies*(rows+chargeStep-rows%chargeStep))
 }
 
-// FitsFirst is Fits for the first row of an answer, which may be as large as it is. Without room the hold is starved.
+// FitsFirst is Fits for the first row of an answer, which may have any size. Without room the hold becomes starved.
 func (h *Hold) FitsFirst(row int) bool {
-	fits := row <= free || h.grow(h.copies*row)
+	fits := row <= freeRows || h.grow(h.copies*row)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.starved = h.starved || !fits
 	return !h.starved
 }
 
-// Starved says that not even the first row of the answer had room: it must be rejected.
+// Starved reports whether there was no room even for the first row of an answer. The request must then be rejected.
 func (h *Hold) Starved() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.starved
 }
 
-// Takes reports whether the hold or a part of it has taken anything.
+// Takes reports whether the hold or one of its parts has taken anything from the budget.
 func (h *Hold) Takes() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,7 +84,7 @@ func (h *Hold) grow(n int) bool {
 	if n <= h.n {
 		return true
 	}
-	if h.over {
+	if h.released {
 		return false
 	}
 	if h.budget == nil {
@@ -95,11 +95,11 @@ func (h *Hold) grow(n int) bool {
 	if !ok {
 		return false
 	}
-	h.n, h.gives = n, append(h.gives, give)
+	h.n, h.releases = n, append(h.releases, give)
 	return true
 }
 
-// Release gives all back; nil has nothing. What is worked on still gets no more.
+// Release returns everything to the budget. After it, nothing more can be taken. A nil Hold is allowed.
 func (h *Hold) Release() {
 	if h == nil {
 		return
@@ -109,8 +109,8 @@ func (h *Hold) Release() {
 	for _, p := range h.parts {
 		p.Release()
 	}
-	for _, give := range h.gives {
+	for _, give := range h.releases {
 		give()
 	}
-	h.n, h.gives, h.parts, h.over = 0, nil, nil, true
+	h.n, h.releases, h.parts, h.released = 0, nil, nil, true
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHoldsAreGivenBack: the parts of a request, which run side by side, take what their answers need each, and all of
-// it comes back once, however late a part still asks.
+// TestHoldsAreGivenBack: the parts of a request, which run side by side, take what their answers need each, and all
+// of it comes back once, however late a part still asks.
 func TestHoldsAreGivenBack(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()
@@ -23,7 +23,7 @@ func TestHoldsAreGivenBack(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if want := 4 * copies * (4<<20 + charge); s.Used() != want || !h.Takes() {
+	if want := 4 * defaultCopies * (4<<20 + chargeStep); s.Used() != want || !h.Takes() {
 		t.Errorf("%d is held, want %d", s.Used(), want)
 	}
 	if parts[0].Fits(maxAnswer + 1) {
@@ -34,7 +34,7 @@ func TestHoldsAreGivenBack(t *testing.T) {
 	if parts[1].Fits(8<<20) || h.Part().FitsFirst(1<<20) || s.Used() != 0 || h.Takes() {
 		t.Errorf("%d is held by a request that is over", s.Used())
 	}
-	if !h.Part().Fits(free) {
+	if !h.Part().Fits(freeRows) {
 		t.Error("a small answer needs a share")
 	}
 }

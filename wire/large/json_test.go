@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// standard reads one value with encoding/json.
+// standard decodes one value with encoding/json.
 func standard(raw []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -23,7 +23,7 @@ func standard(raw []byte) (v any, err error) {
 	return v, nil
 }
 
-// alike checks that JSON reads what encoding/json reads, and rejects what that rejects.
+// alike checks that JSON accepts and rejects the same texts as encoding/json, with the same values.
 func alike(t *testing.T, text string) {
 	t.Helper()
 	want, refused := standard([]byte(text))

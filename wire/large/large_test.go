@@ -9,7 +9,8 @@ import (
 	"testing/iotest"
 )
 
-// TestLargeOnesTakeTurns: small requests never wait, and large ones wait until their turn or the end of their context.
+// TestLargeOnesTakeTurns: small requests never wait, and large ones wait until their turn or the end of their
+// context.
 func TestLargeOnesTakeTurns(t *testing.T) {
 	all := NewTurns()
 	var ends []func()
@@ -42,7 +43,7 @@ func TestLargeOnesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestRead: whatever is announced, all is read, and what was begun stays.
+// TestRead: Read reads everything, whatever length is announced, after the bytes in begun.
 func TestRead(t *testing.T) {
 	whole := bytes.Repeat([]byte("0123456789"), 300_000)
 	for _, n := range []int{0, 1, From - 1, From, From + 1, 8 * From, len(whole)} {

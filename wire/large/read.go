@@ -7,27 +7,26 @@ import (
 	"sync"
 )
 
-// growth limits the room of a buffer to so many times the bytes that have arrived: an announced length alone
-// allocates little, and little is copied twice.
+// growth limits a buffer to this multiple of the arrived bytes, so that an announced length alone allocates little.
+// It is large, so that few bytes are copied more than once.
 const growth = 8
 
-// firstBuffer is the buffer for bytes that have not begun to arrive, whatever length was announced.
+// firstBuffer is the size of the buffer before any bytes have arrived, whatever length was announced.
 const firstBuffer = 8 << 10
 
-// pieceSize is the number of bytes read before other goroutines get the processor: bytes that have arrived already are
-// read without a pause.
+// pieceSize is the number of bytes to read before yielding to other goroutines. Without yielding, a read of bytes
+// that have arrived already would not pause.
 const pieceSize = Piece
 
-// pieces are buffers that are used again: a body rejected when most of it has arrived leaves no garbage, and no new
-// pages of the system.
+// pieces pools buffers, so that a body that is rejected late leaves no garbage and needs no new pages.
 var pieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
-// Read reads to the end, behind the bytes begun. announced is the expected length; negative when it is unknown. If
-// reading fails, it returns the bytes that came before.
+// Read reads to the end and returns the bytes after begun. announced is the expected length; negative if unknown. On
+// an error it returns the bytes read before it.
 func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
 	room := int64(firstBuffer)
 	if announced >= 0 && announced < room {
-		room = announced + 1 // one more, to see the end
+		room = announced + 1 // one more byte, to detect the end
 	}
 	b, err := fill(make([]byte, 0, room), r)
 	var more [][]byte
@@ -49,10 +48,10 @@ func Read(begun []byte, r io.Reader, announced int64) ([]byte, error) {
 	if begun == nil && more == nil {
 		return b, nil
 	}
-	return joined(append([][]byte{begun, b}, more...)), nil
+	return concat(append([][]byte{begun, b}, more...)), nil
 }
 
-// fill reads until the slice's capacity is full; a nil error says that it is.
+// fill reads until the slice's capacity is full. A nil error means that it is full.
 func fill(b []byte, r io.Reader) ([]byte, error) {
 	for len(b) < cap(b) {
 		n, err := r.Read(b[len(b):cap(b)])
@@ -63,7 +62,7 @@ func fill(b []byte, r io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-func joined(parts [][]byte) []byte {
+func concat(parts [][]byte) []byte {
 	n := 0
 	for _, p := range parts {
 		n += len(p)
@@ -76,8 +75,8 @@ func joined(parts [][]byte) []byte {
 	return all
 }
 
-// Body reads a request's body of at most limit bytes; a longer one is an *http.MaxBytesError. A body that announces
-// more is not read at all.
+// Body reads a request's body of at most limit bytes. A longer one is an *http.MaxBytesError; it is not read if its
+// announced length exceeds the limit.
 func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
@@ -85,16 +84,16 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	return Read(nil, http.MaxBytesReader(w, r.Body, limit), r.ContentLength)
 }
 
-// Paced is a reader that has next called before each piece of Piece bytes; an error of it ends the stream.
+// Paced returns a reader that calls next before each piece of Piece bytes. An error of next ends the stream.
 func Paced(r io.Reader, next func() error) io.Reader { return &paced{r: r, next: next} }
 
-// Piece is the size of a piece in bytes: a sender that is slow is given time for one after the other.
+// Piece is the size of a piece in bytes. Deadlines for slow senders apply to each piece.
 const Piece = 64 << 10
 
 type paced struct {
 	r    io.Reader
 	next func() error
-	left int // of the piece that is read
+	left int // bytes left in the current piece
 }
 
 func (p *paced) Read(b []byte) (int, error) {
@@ -109,8 +108,8 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Exactly reads until it has n bytes, behind those that have begun and in their room if it is large enough. The end
-// of the stream is io.ErrUnexpectedEOF.
+// Exactly reads until it has n bytes, including those in begun, and reuses begun's capacity. At the end of the stream
+// it returns io.ErrUnexpectedEOF.
 func Exactly(begun []byte, r io.Reader, n int) ([]byte, error) {
 	b := begun
 	for len(b) < n {
@@ -131,7 +130,8 @@ func Exactly(begun []byte, r io.Reader, n int) ([]byte, error) {
 	return b, nil
 }
 
-// grow makes a larger buffer, no larger than wanted if that is more than there is, and copies in steps.
+// grow copies b to a larger buffer, of at most wanted bytes if that is larger. It copies in steps, because a copy
+// cannot be preempted.
 func grow(b []byte, wanted int64) []byte {
 	room := max(firstBuffer, int64(growth*cap(b)))
 	if wanted > int64(cap(b)) {

@@ -6,55 +6,54 @@ import (
 	"sync"
 )
 
-// generosity limits a principal: it may hold so many times what is left free.
-const generosity = 3
+// maxHeldPerFree limits what a principal may hold to this multiple of what remains free.
+const maxHeldPerFree = 3
 
-// Shares divide what a node has of one thing, such as the bytes of requests, among principals. A principal holds at
-// most three times what it leaves free: one alone gets three quarters, and the next ones find room whatever it does.
+// Shares divides a limited resource of a node, such as the bytes of requests, among principals. A principal holds at
+// most three times what it leaves free: a single one gets at most three quarters, so others always find room.
 type Shares struct {
 	most int
 
 	mu     sync.Mutex
 	used   int
 	held   map[string]int
-	closed bool          // nobody gets a share any more
-	idle   chan struct{} // closed when all is given back, after that
+	closed bool          // no more shares are granted
+	idle   chan struct{} // closed when everything is released after Drain
 
-	// Who waits is in the line of its principal, in the order of coming; lines has a line for each principal that
-	// waits.
-	lines list.List                // of *line, the one that waits longest for its turn first
-	by    map[string]*list.Element // of lines
+	// Each principal has a queue of its waiting requests in order of arrival. turnOrder contains the queue of each
+	// waiting principal.
+	turnOrder list.List                // of *waitQueue; the next turn first
+	queues    map[string]*list.Element // elements of turnOrder, by principal
 }
 
-// line queues the requests of a principal.
-type line struct {
+// waitQueue queues the requests of a principal.
+type waitQueue struct {
 	who     string
 	waiting list.List // of *waiter
 }
 
-// waiter waits for its share.
+// waiter is a request that waits for its share.
 type waiter struct {
-	n     int
-	given chan struct{}
+	n       int
+	granted chan struct{}
 }
 
-// NewShares divides so much.
+// NewShares returns shares of a resource of size most.
 func NewShares(most int) *Shares {
-	return &Shares{most: most, held: map[string]int{}, idle: make(chan struct{}), by: map[string]*list.Element{}}
+	return &Shares{most: most, held: map[string]int{}, idle: make(chan struct{}), queues: map[string]*list.Element{}}
 }
 
-// budget limits the bytes of requests and answers that a node holds at once. Most that are read become garbage, which
-// takes as much again.
+// budget limits the bytes of large requests and answers that a node holds at once. Garbage may take as much again.
 const budget = 96 << 20
 
-// NewBudget divides the bytes of large requests and answers, over all surfaces of a node: 96 MiB.
+// NewBudget returns the shares of the bytes of large requests and answers, for all surfaces of a node: 96 MiB.
 func NewBudget() *Shares { return NewShares(budget) }
 
-// Acquire waits until a principal may have n, and returns the function that gives it back. A principal's requests get
-// theirs in the order in which they came.
+// Acquire waits until a principal may have n, and returns the function that releases it. A principal's requests are
+// served in order of arrival.
 func (s *Shares) Acquire(ctx context.Context, who string, n int) (release func(), ok bool) {
 	s.mu.Lock()
-	if s.take(who, n) {
+	if s.tryTake(who, n) {
 		s.mu.Unlock()
 		return s.release(who, n), true
 	}
@@ -62,36 +61,36 @@ func (s *Shares) Acquire(ctx context.Context, who string, n int) (release func()
 	at, place := s.queue(who, w)
 	s.mu.Unlock()
 	select {
-	case <-w.given:
+	case <-w.granted:
 		return s.release(who, n), true
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	select {
-	case <-w.given: // meanwhile
+	case <-w.granted: // granted meanwhile
 		s.mu.Unlock()
 		s.release(who, n)()
 		return nil, false
 	default:
 	}
 	at.waiting.Remove(place)
-	s.leaveEmpty(at)
-	s.serve() // those behind it may fit
+	s.removeIfEmpty(at)
+	s.grantWaiting() // smaller requests after it may fit
 	s.mu.Unlock()
 	return nil, false
 }
 
-// Try is Acquire without waiting.
+// Try is Acquire without waiting; ok is false if there is no room.
 func (s *Shares) Try(who string, n int) (release func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.take(who, n) {
+	if !s.tryTake(who, n) {
 		return nil, false
 	}
 	return s.release(who, n), true
 }
 
-// Drain waits until all is given back or ctx ends. Nobody gets a share any more.
+// Drain stops granting shares, and waits until all are released or ctx ends.
 func (s *Shares) Drain(ctx context.Context) {
 	s.mu.Lock()
 	if !s.closed && s.used == 0 {
@@ -105,25 +104,25 @@ func (s *Shares) Drain(ctx context.Context) {
 	}
 }
 
-// Used returns how much is held.
+// Used returns the amount that is held.
 func (s *Shares) Used() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used
 }
 
-// take counts n in, if the principal may have it and nobody of it waits. The lock is held, as for all below.
-func (s *Shares) take(who string, n int) bool {
-	if s.by[who] != nil || !s.fits(who, n) {
+// tryTake grants n if the principal may have it and no request of it waits. mu is held, as for all methods below.
+func (s *Shares) tryTake(who string, n int) bool {
+	if s.queues[who] != nil || !s.fits(who, n) {
 		return false
 	}
 	s.count(who, n)
 	return true
 }
 
-// fits reports whether a principal may have n more. Where nothing is held, one request may have all that there is.
+// fits reports whether a principal may have n more. If nothing is held, one request may have everything.
 func (s *Shares) fits(who string, n int) bool {
-	return !s.closed && (s.held[who]+n <= generosity*(s.most-s.used-n) || s.used == 0 && n <= s.most)
+	return !s.closed && (s.held[who]+n <= maxHeldPerFree*(s.most-s.used-n) || s.used == 0 && n <= s.most)
 }
 
 func (s *Shares) count(who string, n int) {
@@ -131,26 +130,26 @@ func (s *Shares) count(who string, n int) {
 	s.held[who] += n
 }
 
-// queue puts a waiter at the end of its principal's line.
-func (s *Shares) queue(who string, w *waiter) (at *line, place *list.Element) {
-	e := s.by[who]
+// queue adds a waiter to the end of its principal's queue.
+func (s *Shares) queue(who string, w *waiter) (at *waitQueue, place *list.Element) {
+	e := s.queues[who]
 	if e == nil {
-		e = s.lines.PushBack(&line{who: who})
-		s.by[who] = e
+		e = s.turnOrder.PushBack(&waitQueue{who: who})
+		s.queues[who] = e
 	}
-	at = e.Value.(*line)
+	at = e.Value.(*waitQueue)
 	return at, at.waiting.PushBack(w)
 }
 
-// leaveEmpty removes a line in which nobody waits any more.
-func (s *Shares) leaveEmpty(at *line) {
-	if e := s.by[at.who]; at.waiting.Len() == 0 && e != nil && e.Value == at {
-		s.lines.Remove(e)
-		delete(s.by, at.who)
+// removeIfEmpty removes a queue without waiters.
+func (s *Shares) removeIfEmpty(at *waitQueue) {
+	if e := s.queues[at.who]; at.waiting.Len() == 0 && e != nil && e.Value == at {
+		s.turnOrder.Remove(e)
+		delete(s.queues, at.who)
 	}
 }
 
-// release returns the function that counts n out.
+// release returns the function that releases n.
 func (s *Shares) release(who string, n int) func() {
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
@@ -162,17 +161,17 @@ func (s *Shares) release(who string, n int) func() {
 		if s.closed && s.used == 0 {
 			close(s.idle)
 		}
-		s.serve()
+		s.grantWaiting()
 	})
 }
 
-// serve gives what is free to the first of each line, in turn, until no first one fits. It costs one look at each
-// principal that waits.
-func (s *Shares) serve() {
-	for left := s.lines.Len(); left > 0; left-- {
-		e := s.lines.Front()
-		at := e.Value.(*line)
-		s.lines.MoveToBack(e)
+// grantWaiting grants free shares to the first waiters of each queue in turn, until no first waiter fits. It visits
+// each waiting principal once.
+func (s *Shares) grantWaiting() {
+	for left := s.turnOrder.Len(); left > 0; left-- {
+		e := s.turnOrder.Front()
+		at := e.Value.(*waitQueue)
+		s.turnOrder.MoveToBack(e)
 		for first := at.waiting.Front(); first != nil; first = at.waiting.Front() {
 			w := first.Value.(*waiter)
 			if !s.fits(at.who, w.n) {
@@ -180,8 +179,8 @@ func (s *Shares) serve() {
 			}
 			at.waiting.Remove(first)
 			s.count(at.who, w.n)
-			close(w.given)
+			close(w.granted)
 		}
-		s.leaveEmpty(at)
+		s.removeIfEmpty(at)
 	}
 }

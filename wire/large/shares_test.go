@@ -92,8 +92,8 @@ func TestSharesWait(t *testing.T) {
 	}
 	all()
 	suite.Receive(t, "room", got)()
-	if s.Used() != 0 || s.lines.Len() != 0 || len(s.by) != 0 {
-		t.Errorf("%d is lost, %d lines stay", s.Used(), s.lines.Len())
+	if s.Used() != 0 || s.turnOrder.Len() != 0 || len(s.queues) != 0 {
+		t.Errorf("%d is lost, %d lines stay", s.Used(), s.turnOrder.Len())
 	}
 }
 
@@ -101,8 +101,8 @@ func (s *Shares) queued() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for e := s.lines.Front(); e != nil; e = e.Next() {
-		n += e.Value.(*line).waiting.Len()
+	for e := s.turnOrder.Front(); e != nil; e = e.Next() {
+		n += e.Value.(*waitQueue).waiting.Len()
 	}
 	return n
 }

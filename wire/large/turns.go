@@ -1,10 +1,10 @@
-// Package large prevents large requests from delaying all others: it reads them into few buffers, and decodes them in
-// turns.
+// Package large prevents large requests from delaying others: it limits their buffers, and lets few of them decode at
+// a time.
 //
-// Decoding a large request takes a processor for tens of milliseconds, so large ones share a quarter of the
-// processors. A buffer of megabytes that grows is copied, which cannot be interrupted: the garbage collector waits
-// for the copy, and every goroutine for the collector. The package knows no protocol and holds no rights; every
-// surface that reads requests may call it from any goroutine.
+// Decoding a large request occupies a processor for tens of milliseconds, so large requests share a quarter of the
+// processors. Growing a buffer of megabytes copies it, and the copy cannot be preempted: the garbage collector waits
+// for the copy, and all goroutines for the collector. The package is independent of protocols and safe for concurrent
+// use.
 package large
 
 import (
@@ -12,16 +12,16 @@ import (
 	"runtime"
 )
 
-// From is the least number of bytes that count as large.
+// From is the size in bytes from which requests count as large.
 const From = 256 << 10
 
-// Turns are the turns of one server: a semaphore with a quarter of the processors.
+// Turns is a server's semaphore for large requests, with a quarter of the processors.
 type Turns chan struct{}
 
-// NewTurns makes the turns of a server.
+// NewTurns returns the turns of a server.
 func NewTurns() Turns { return make(Turns, max(1, runtime.GOMAXPROCS(0)/4)) }
 
-// Take waits for a turn, and returns the function that ends it.
+// Take waits for a turn and returns the function that ends it.
 func (t Turns) Take(ctx context.Context) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
@@ -32,15 +32,14 @@ func (t Turns) Take(ctx context.Context) (done func(), err error) {
 	return func() { <-t }, nil
 }
 
-// yieldToOthers is called before long work. The thread that runs it may be the one that polled the network; the
-// scheduler puts another in its place. Otherwise the network is not polled before the runtime's monitor does it, ten
-// milliseconds later.
+// yieldToOthers is called before long work. The current thread may be the one that polled the network; yielding lets
+// the scheduler replace it. Otherwise the network is not polled until the runtime's monitor does it 10 ms later.
 func yieldToOthers() { runtime.Gosched() }
 
-// yieldFrom is the size from which decoding yields first, without a turn.
+// yieldFrom is the size from which Decode yields before decoding, but needs no turn.
 const yieldFrom = 4 << 10
 
-// Decode runs decode on a text of size bytes, in its turn when that is large.
+// Decode runs decode for a text of size bytes. If the text is large, it first waits for a turn.
 func (t Turns) Decode(ctx context.Context, size int, decode func() error) error {
 	switch {
 	case size >= From:

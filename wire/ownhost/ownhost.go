@@ -1,5 +1,6 @@
-// Package ownhost tells this machine's names from others in the Host header of requests over loopback. A web page that
-// has its own name rebound to this machine sends that name. The package depends on no other package of ours.
+// Package ownhost checks that the Host header of a request over loopback names this machine. In a DNS rebinding
+// attack, a web page's own host name resolves to this machine, and the browser sends that name. The package imports
+// no other package of this module.
 package ownhost
 
 import (
@@ -7,9 +8,9 @@ import (
 	"strings"
 )
 
-// Is reports whether a Host header names this machine: by its loopback names, or by the address that was connected
-// to, for an address cannot be rebound. It is compared as written: another spelling of the same address is another
-// origin to a browser, which may leave out there what it says of pages.
+// Is reports whether a Host header names this machine, by a loopback name or by the connection's local address; an
+// address cannot be rebound. It compares the text: to a browser, another spelling of the same address is another
+// origin, for which it may omit the headers that identify a page.
 func Is(header string, at net.Addr) bool {
 	host := Name(header)
 	if host == "127.0.0.1" || host == "::1" || strings.EqualFold(host, "localhost") {
@@ -19,7 +20,7 @@ func Is(header string, at net.Addr) bool {
 	return ok && host == tcp.AddrPort().Addr().Unmap().String()
 }
 
-// Name is a host without its port and without the brackets of an address.
+// Name returns a host without its port and without the brackets of an IPv6 address.
 func Name(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return h

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// edits collects the replacements in a text, made from its beginning to its end.
+// edits builds a text with replacements, which are made in order of position.
 type edits struct {
 	s    string
 	done strings.Builder // the text up to end, with its replacements
@@ -27,7 +27,7 @@ func (e *edits) String() string {
 	return e.done.String()
 }
 
-// runs yields where each longest piece of a text begins and ends whose bytes are all of one kind.
+// runs yields the bounds of each maximal run of bytes of a kind.
 func runs(s string, kind func(byte) bool) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		for i := 0; i < len(s); i++ {

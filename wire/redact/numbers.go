@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// A phone number: with a country's + the separators may be missing, without it they must be there.
+// Phone numbers. With a country code and +, separators are optional; without it they are required.
 var (
-	abroad = expression(`\+(\d{1,3}[ .-]?(?:\(\d{1,4}\)|\d{1,4})[ .-]?\d{2,4}(?:[ .-]?\d{2,4}){1,3})`)
-	athome = expression(`(?:\d{1,3}[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{2,4}[ .-])\d{3,4}[ .-]\d{3,4}`)
+	internationalPhone = expression(`\+(\d{1,3}[ .-]?(?:\(\d{1,4}\)|\d{1,4})[ .-]?\d{2,4}(?:[ .-]?\d{2,4}){1,3})`)
+	nationalPhone      = expression(`(?:\d{1,3}[ .-])?(?:\(\d{2,4}\)[ .-]?|\d{2,4}[ .-])\d{3,4}[ .-]\d{3,4}`)
 )
 
-// phones masks phone numbers. Only runs of the characters these are written in are looked at.
-func phones(s string) string {
+// maskPhones masks phone numbers. It examines only runs of the characters that occur in phone numbers.
+func maskPhones(s string) string {
 	e := edits{s: s}
 	for from, to := range runs(s, phoneByte) {
 		digits := 0
@@ -23,7 +23,7 @@ func phones(s string) string {
 			}
 		}
 		if digits >= 8 && to-from <= 4096 {
-			phoneRun(&e, from, to)
+			maskPhoneRun(&e, from, to)
 		}
 	}
 	return e.String()
@@ -35,25 +35,25 @@ func phoneByte(c byte) bool {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-func phoneRun(e *edits, from, to int) {
+func maskPhoneRun(e *edits, from, to int) {
 	const mask = "[REDACTED:phone]"
 	run := e.s[from:to]
-	found := abroad().FindAllStringIndex(run, -1)
+	found := internationalPhone().FindAllStringIndex(run, -1)
 	for _, at := range found {
-		e.replace(from+at[0]+1, from+at[1], mask) // the + stays
+		e.replace(from+at[0]+1, from+at[1], mask) // keep the +
 	}
 	if found != nil {
 		return
 	}
-	for _, at := range athome().FindAllStringIndex(run, -1) {
-		if free(e.s, from+at[0], from+at[1]) && !dotted(run[at[0]:at[1]]) {
+	for _, at := range nationalPhone().FindAllStringIndex(run, -1) {
+		if isStandalone(e.s, from+at[0], from+at[1]) && !isIPv4(run[at[0]:at[1]]) {
 			e.replace(from+at[0], from+at[1], mask)
 		}
 	}
 }
 
-// free says that a number is not part of an id, a version or a longer number.
-func free(s string, from, to int) bool {
+// isStandalone reports whether a number is not part of an id, a version or a longer number.
+func isStandalone(s string, from, to int) bool {
 	part := func(i int) bool {
 		if i < 0 || i >= len(s) {
 			return false
@@ -65,14 +65,14 @@ func free(s string, from, to int) bool {
 	return !part(from-1) && !(from > 1 && s[from-1] == '.' && digit(s[from-2])) && !after
 }
 
-// dotted reports whether it is an address: four numbers and three dots.
-func dotted(s string) bool { return strings.Count(s, ".") == 3 && !strings.ContainsAny(s, " -()") }
+// isIPv4 reports whether a text of digits looks like an IPv4 address: four numbers separated by dots.
+func isIPv4(s string) bool { return strings.Count(s, ".") == 3 && !strings.ContainsAny(s, " -()") }
 
-// longestWrapped: longer runs of base64 are data, not one secret.
-const longestWrapped = 16 << 10
+// maxBase64Run is the maximum length of base64 to examine. Longer runs are data, not one secret.
+const maxBase64Run = 16 << 10
 
-// wrapped masks base64 that hides a secret.
-func wrapped(s string) string {
+// maskBase64 masks base64 that encodes a text with a secret.
+func maskBase64(s string) string {
 	e := edits{s: s}
 	for from, to := range runs(s, base64Byte) {
 		if to-from < 24 {
@@ -81,22 +81,22 @@ func wrapped(s string) string {
 		for pad := 0; pad < 2 && to < len(s) && s[to] == '='; pad++ {
 			to++
 		}
-		if hides(s[from:to]) {
+		if hidesSecret(s[from:to]) {
 			e.replace(from, to, mask)
 		}
 	}
 	return e.String()
 }
 
-// hides reports whether base64 has a secret in it.
-func hides(run string) bool {
-	if len(run) > longestWrapped {
+// hidesSecret reports whether base64 encodes a text with a secret.
+func hidesSecret(run string) bool {
+	if len(run) > maxBase64Run {
 		return false
 	}
-	text := unwrap(run)
+	text := decodeBase64(run)
 	for i := range rules {
-		if r := &rules[i]; r.mask == "[REDACTED:email]" || r.whole != nil {
-			continue // public addresses and numbers are in many blobs
+		if r := &rules[i]; r.mask == "[REDACTED:email]" || r.redactText != nil {
+			continue // ignore mail addresses and numbers, which are in many blobs
 		} else if r.hinted(text) && r.replace(text) != text {
 			return true
 		}
@@ -108,8 +108,8 @@ func base64Byte(c byte) bool {
 	return digit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '+' || c == '/' || c == '_' || c == '-'
 }
 
-// unwrap decodes base64 text; empty when it is none.
-func unwrap(run string) string {
+// decodeBase64 decodes base64 to text; blank if it is not base64 or not printable text.
+func decodeBase64(run string) string {
 	enc := base64.RawStdEncoding
 	if strings.ContainsAny(run, "_-") {
 		enc = base64.RawURLEncoding

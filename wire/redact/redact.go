@@ -1,10 +1,10 @@
 // Package redact removes secrets from text before it leaves memory: before it is logged, proposed, stored, indexed or
-// shown. String works on text; JSON on decoded values, where a key like "password" tells of its value too.
+// shown. String works on text; JSON works on decoded values, where a key such as "password" also marks its value.
 //
-// A secret is replaced by a mask that names its kind, [REDACTED:kind]; a bearer token by "Bearer [REDACTED]". Masks
-// are stable: tools search for them, and redacting twice changes nothing. The rules are a table (rules.go), applied
-// in order, each over what the one before left. None is exact. They mask too much rather than too little where a key
-// names a secret, and leave ids, times, addresses and bare numbers alone, since people ask a memory for these.
+// A secret is replaced by a mask with its kind, [REDACTED:kind]; a bearer token by "Bearer [REDACTED]". Masks are
+// stable: tools search for them, and redacting twice changes nothing. The rules are a table (rules.go), applied in
+// order, each to the result of the previous one. The rules are heuristics. Where a key names a secret they mask too
+// much rather than too little. They keep ids, times, addresses and bare numbers, because users recall these.
 //
 // Everything here is a pure function, safe for any number of goroutines, and linear in the length of its input. The
 // node calls it for what it stores, and a dialect for what it writes to its own journal.
@@ -22,11 +22,11 @@ import (
 
 const mask = "[REDACTED:secret]"
 
-// Found is the kinds of secrets that were taken out, and how many of each. Its methods redact as the functions do,
-// and count; a nil one does not count.
+// Found counts the redacted secrets by kind. Its methods redact like the functions, and count; a nil Found does not
+// count.
 type Found map[string]int
 
-// Kinds lists the kinds by name; nil when nothing was taken out.
+// Kinds returns the kinds, sorted; nil if nothing was redacted.
 func (f Found) Kinds() []string {
 	if len(f) == 0 {
 		return nil
@@ -34,8 +34,8 @@ func (f Found) Kinds() []string {
 	return slices.Sorted(maps.Keys(f))
 }
 
-// note counts the masks that a text has more than before.
-func (f Found) note(before, after string) {
+// countNewMasks counts the masks in after that are not in before.
+func (f Found) countNewMasks(before, after string) {
 	if f == nil {
 		return
 	}
@@ -67,39 +67,38 @@ func (f Found) note(before, after string) {
 
 // String redacts text.
 func String(s string) string {
-	if len(s) < shortest {
+	if len(s) < minSecretLength {
 		return s
 	}
 	for i := range rules {
 		s = rules[i].apply(s)
 	}
-	return wrapped(s)
+	return maskBase64(s)
 }
 
-// shortest is the length under which no rule can match: "pw=x" needs its name.
-const shortest = 5
+// minSecretLength is the minimum length of a text that any rule can match.
+const minSecretLength = 5
 
-// Text redacts text that may be JSON itself, or end in it, as what a tool said does.
+// Text redacts text that may be JSON or end in JSON, such as a tool's output.
 func (f Found) Text(s string) string {
 	clean := s
 	if i := strings.IndexAny(s, "{["); i >= 0 && json.Valid([]byte(s[i:])) {
-		clean = s[:i] + inner(s[i:])
+		clean = s[:i] + redactEmbeddedJSON(s[i:])
 	}
 	clean = String(clean)
-	f.note(s, clean)
+	f.countNewMasks(s, clean)
 	return clean
 }
 
-// JSON redacts a decoded JSON value: every string at any depth, and object keys, and reports whether there was
-// something to redact. It does not change the value given; the result shares the parts without secrets with it. Keys
-// that redaction makes equal are numbered, in the order of the original keys.
+// JSON redacts a decoded JSON value: all strings and object keys at any depth. It reports whether it redacted
+// anything. It does not modify v; the result shares the parts without secrets. Keys that become equal are numbered,
+// in the order of the original keys.
 func JSON(v any) (clean any, differs bool) { return Found(nil).JSON(v) }
 
-// JSON is the function JSON, and counts.
+// JSON redacts like the function JSON, and counts.
 func (f Found) JSON(v any) (clean any, differs bool) { return f.value(v, false) }
 
-// Raw redacts JSON text. Text without a secret stays as it is, and so does what is not JSON, which is redacted as
-// text.
+// Raw redacts JSON text. It returns text without secrets unchanged, and redacts text that is not JSON as plain text.
 func (f Found) Raw(raw []byte) []byte {
 	v, err := large.JSON(raw)
 	if err != nil {
@@ -116,18 +115,18 @@ func (f Found) Raw(raw []byte) []byte {
 	return b
 }
 
-// value redacts v; secret says that its place names it one.
+// value redacts v. secret reports that its key names a secret, so a string is masked completely.
 func (f Found) value(v any, secret bool) (clean any, differs bool) {
 	switch v := v.(type) {
 	case string:
 		s := mask
 		if !secret || v == "" || strings.HasPrefix(v, "[REDACTED") || strings.HasPrefix(v, "Bearer [REDACTED") {
-			s = String(inner(v))
+			s = String(redactEmbeddedJSON(v))
 		}
 		if s == v {
 			return v, false
 		}
-		f.note(v, s)
+		f.countNewMasks(v, s)
 		return s, true
 	case []any:
 		return f.list(v, secret)
@@ -138,9 +137,9 @@ func (f Found) value(v any, secret bool) (clean any, differs bool) {
 	}
 }
 
-// inner redacts text that is JSON itself, whose escapes could hide what the rules look for. Text without a secret, or
-// that is not JSON, stays as it is.
-func inner(s string) string {
+// redactEmbeddedJSON redacts a string that contains JSON, because escapes in JSON could hide a secret from the rules.
+// It returns other texts, and texts without a secret, unchanged.
+func redactEmbeddedJSON(s string) string {
 	if t := strings.TrimLeft(s, " \t\r\n"); t == "" || t[0] != '{' && t[0] != '[' {
 		return s
 	}
@@ -161,19 +160,19 @@ func inner(s string) string {
 
 func (f Found) list(v []any, secret bool) (clean []any, differs bool) {
 	clean = v
-	flag := false // the item before is a flag whose argument is a secret
-	key := false  // a key that began in an item before goes on: text as a list of lines
+	flag := false // the previous item is a flag whose argument is a secret
+	key := false  // inside a PEM key, in a text given as a list of lines
 	for i, x := range v {
 		y, other := f.value(x, secret || flag)
 		s, ok := x.(string)
 		if begin := strings.LastIndex(s, "-----BEGIN "); key && ok {
 			y, other = "[REDACTED:pem]", true
-			f.note("", "[REDACTED:pem]")
+			f.countNewMasks("", "[REDACTED:pem]")
 			key = !strings.Contains(s, "-----END ")
 		} else if begin >= 0 && strings.Contains(s[begin:], "PRIVATE KEY") {
 			key = !strings.Contains(s[begin:], "-----END ")
 		}
-		flag = ok && strings.HasPrefix(s, "-") && !strings.Contains(s, "=") && names(s)
+		flag = ok && strings.HasPrefix(s, "-") && !strings.Contains(s, "=") && namesSecret(s)
 		if other && !differs {
 			clean, differs = slices.Clone(v), true
 		}
@@ -188,14 +187,14 @@ func (f Found) object(v map[string]any) (clean map[string]any, differs bool) {
 	named := false // {"name": "DB_PASSWORD", "value": …}
 	for _, k := range []string{"name", "key", "Name", "Key"} {
 		s, ok := v[k].(string)
-		named = named || ok && names(s)
+		named = named || ok && namesSecret(s)
 	}
 	numbers := map[string]int{}
 	sorted := slices.Sorted(maps.Keys(v))
 	for i, k := range sorted {
-		y, other := f.value(v[k], names(k) || named && strings.EqualFold(k, "value"))
+		y, other := f.value(v[k], namesSecret(k) || named && strings.EqualFold(k, "value"))
 		key := String(k)
-		f.note(k, key)
+		f.countNewMasks(k, key)
 		if !differs {
 			if !other && key == k {
 				continue
@@ -205,7 +204,7 @@ func (f Found) object(v map[string]any) (clean map[string]any, differs bool) {
 				clean[k] = v[k]
 			}
 		}
-		clean[unlike(clean, key, numbers)] = y
+		clean[uniqueKey(clean, key, numbers)] = y
 	}
 	if !differs {
 		return v, false
@@ -213,9 +212,9 @@ func (f Found) object(v map[string]any) (clean map[string]any, differs bool) {
 	return clean, true
 }
 
-// unlike is a key that the object does not have: the key itself, or the key and a number. Numbers are the last ones
-// that keys got: many keys may become one, and none is counted from the beginning.
-func unlike(have map[string]any, key string, numbers map[string]int) string {
+// uniqueKey returns the key, with a number as a suffix if the object has it already. numbers holds the last number of
+// each key, so that many equal keys do not count from the beginning.
+func uniqueKey(have map[string]any, key string, numbers map[string]int) string {
 	numbered := key
 	for {
 		numbers[key]++
@@ -228,5 +227,5 @@ func unlike(have map[string]any, key string, numbers map[string]int) string {
 	}
 }
 
-// names reports whether a key, variable or flag names a secret.
-func names(key string) bool { return len(key) <= 128 && keyName().MatchString(key) }
+// namesSecret reports whether the name of a key, variable or flag indicates a secret.
+func namesSecret(key string) bool { return len(key) <= 128 && keyName().MatchString(key) }

@@ -1,5 +1,5 @@
-// Package sse writes server-sent events: a stream of named events, each with JSON as its data. It knows no surface and
-// decides nothing: whoever streams sets deadlines and ends the stream.
+// Package sse writes server-sent events: a stream of named events with JSON data. The caller sets deadlines and ends
+// the stream.
 package sse
 
 import (
@@ -9,8 +9,8 @@ import (
 
 const mediaType = "text/event-stream"
 
-// Start sends the headers of an event stream. cache is the value of its Cache-Control. X-Accel-Buffering tells proxies
-// to pass events on at once.
+// Start sends the headers of an event stream. cache is the value of its Cache-Control. X-Accel-Buffering tells
+// proxies to pass events on at once.
 func Start(w http.ResponseWriter, cache string) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType)
@@ -19,8 +19,8 @@ func Start(w http.ResponseWriter, cache string) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// Append adds one event. Its data is JSON on one line. An event from which a reader may resume has an id; others have
-// an empty one.
+// Append appends an event. data is JSON on one line. id is the position to resume from; blank if a reader cannot
+// resume from this event.
 func Append(dst []byte, id, name string, data []byte) []byte {
 	if id != "" {
 		dst = append(append(append(dst, "id: "...), id...), '\n')
@@ -30,7 +30,7 @@ func Append(dst []byte, id, name string, data []byte) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// Send writes a piece of a stream, and has it leave at once.
+// Send writes a piece of a stream and flushes it.
 func Send(w http.ResponseWriter, piece []byte) error {
 	if _, err := w.Write(piece); err != nil {
 		return err
@@ -38,7 +38,7 @@ func Send(w http.ResponseWriter, piece []byte) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// Wanted reports whether a request's Accept names event streams themselves; patterns do not count.
+// Wanted reports whether a request's Accept header names event streams explicitly; wildcards do not count.
 func Wanted(r *http.Request) bool {
 	for _, line := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(line, ",") {

@@ -26,7 +26,7 @@ func TestAStream(t *testing.T) {
 	}
 }
 
-// TestWanted: a client that takes streams names them; one that takes anything does not ask for one.
+// TestWanted: a request for a stream names it explicitly; a wildcard does not count.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]bool{"": false, "*/*": false, "text/*": false, "application/json": false,

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestLimitsAreSaid: without a burst a second's worth of operations may come at once, not any number.
+// TestLimitsAreSaid: without a burst, the limits name a second's worth of operations.
 func TestLimitsAreSaid(t *testing.T) {
 	for want, l := range map[string][3]uint32{
 		"  operations a second on each node: no limit\n  memories in one request: no limit":                {0, 5, 0},
@@ -21,8 +21,8 @@ func TestLimitsAreSaid(t *testing.T) {
 	}
 }
 
-// TestBlankTokenFlags: a flag whose value is blank, as an unset variable of a script leaves it, makes no token. A
-// token that was meant for one namespace would reach the whole database.
+// TestBlankTokenFlags: a blank flag, for example from an unset variable in a script, is an error. Otherwise a token
+// for one namespace would get access to the whole database.
 func TestBlankTokenFlags(t *testing.T) {
 	for _, flag := range []string{"--namespace", "--scope", "--trust", "--quarantine", "--expires"} {
 		c := Token(&cli.Streams{Out: io.Discard, Err: io.Discard})

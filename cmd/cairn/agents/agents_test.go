@@ -18,10 +18,10 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// agents is the directory below which npm has installed the agents that are connected here, and node itself.
+// agents is the directory with the npm installations of the tested agents, and of node itself.
 const agents = "CAIRN_AGENTS"
 
-// withAgents is a user whose PATH has the agents.
+// withAgents returns a user whose PATH contains the agents.
 func withAgents(t *testing.T) *user {
 	t.Helper()
 	suite.Full(t)
@@ -37,7 +37,7 @@ func withAgents(t *testing.T) *user {
 	return u
 }
 
-// agent runs an agent's own program, as the user in the project, until it ends or has said so much.
+// agent runs an agent's program as the user in the project, until it ends or has printed the expected output.
 func (u *user) agent(stdin io.Reader, name string, args ...string) string {
 	u.t.Helper()
 	for _, v := range u.env {
@@ -83,7 +83,7 @@ func TestAgentsFindTheMemory(t *testing.T) {
 	}
 }
 
-// codex asks Codex's app server for the project's hooks and for its MCP servers with their tools.
+// codex reads the project's hooks and MCP servers, with their tools, from Codex's app server.
 func (u *user) codex() (hooks, servers string) {
 	u.t.Helper()
 	r, w := io.Pipe()
@@ -130,7 +130,7 @@ func (u *user) codex() (hooks, servers string) {
 	return hooks, servers
 }
 
-// model answers agents' requests as a script says: it stores a fact when the prompt asks for it, or runs one command.
+// model is a scripted model: it stores a fact if the prompt asks for it, or runs one command.
 type model struct {
 	mu    sync.Mutex
 	asked []string
@@ -192,7 +192,7 @@ func responses(w io.Writer, asked string) {
 	tell("response.completed", `"response":{"id":"r","usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}`)
 }
 
-// requests returns what the model was asked since the last call.
+// requests returns the requests to the model since the last call.
 func (m *model) requests() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -271,7 +271,7 @@ func TestOpenCodeRunsItsPlugin(t *testing.T) {
 	u.shows("Ran echo greetings")
 }
 
-// grep returns the lines of a file that have a word.
+// grep returns the lines of a file that contain a word.
 func grep(t *testing.T, path, word string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)

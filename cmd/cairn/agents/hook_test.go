@@ -60,7 +60,7 @@ func (u *user) run(stdin string, args ...string) (out, said string, code int) {
 	return stdout.String(), stderr.String(), c.ProcessState.ExitCode()
 }
 
-// must is run for commands that succeed.
+// must is run for commands that must succeed.
 func (u *user) must(stdin string, args ...string) string {
 	u.t.Helper()
 	out, said, code := u.run(stdin, args...)
@@ -70,7 +70,7 @@ func (u *user) must(stdin string, args ...string) string {
 	return out
 }
 
-// hook runs a hook of an agent's and returns the context that it gives.
+// hook runs an agent's hook and returns the context in its answer.
 func (u *user) hook(event, more string) string {
 	u.t.Helper()
 	out := u.must(fmt.Sprintf(`{"session_id":"s","cwd":%q,"hook_event_name":%q%s}`, u.project, event, more), "hook", u.hookOf, event)
@@ -90,12 +90,12 @@ func (u *user) hook(event, more string) string {
 	return a.Specific.Context + a.Context
 }
 
-// used is a tool's use as a hook is told.
+// used returns the hook input for a tool's use.
 func used(command, output string) string {
 	return fmt.Sprintf(`,"tool_name":"Bash","tool_input":{"command":%q},"tool_response":{"stdout":%q}`, command, output)
 }
 
-// TestASessionKnowsItsProject: what a project's sessions did is told however much is known besides.
+// TestASessionKnowsItsProject: the context includes a project's captures, however many other memories there are.
 func TestASessionKnowsItsProject(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -110,8 +110,8 @@ func TestASessionKnowsItsProject(t *testing.T) {
 	u.shows("Team number ", "the deploy failed")
 }
 
-// TestConnected: from `cairn connect` to `cairn connect --undo`, with a node that runs, is killed, and is back. What
-// a session captures while the node is away is there afterwards, and an absent memory is never called an empty one.
+// TestConnected goes from `cairn connect` to `cairn connect --undo`, with a node that runs, is killed, and restarts.
+// Captures made without the node are stored afterwards, and an unreachable memory is never reported as empty.
 func TestConnected(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -207,7 +207,7 @@ func TestConnected(t *testing.T) {
 	}
 }
 
-// shows waits until the start of a session tells all of these.
+// shows waits until the context at the start of a session contains all texts.
 func (u *user) shows(texts ...string) {
 	u.t.Helper()
 	known, missing, begins := "", "", "SessionStart"
@@ -227,7 +227,7 @@ func (u *user) shows(texts ...string) {
 	}
 }
 
-// statusOf is the status with which a node answers an Authorization header.
+// statusOf returns the status of a node's answer to a request with an Authorization header.
 func statusOf(t testing.TB, p *cairntest.Node, authorization string) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", p.Line.HTTP+"/v1/memories", nil)
@@ -247,7 +247,7 @@ func statusOf(t testing.TB, p *cairntest.Node, authorization string) int {
 	return resp.StatusCode
 }
 
-// away connects a tool to a node that never ran, in this process.
+// away connects a tool to a node that never runs.
 func away(t testing.TB, name string) *record {
 	t.Helper()
 	t.Setenv("CAIRN_CONTEXTS", filepath.Join(t.TempDir(), "contexts.json"))
@@ -262,8 +262,8 @@ func away(t testing.TB, name string) *record {
 	return r
 }
 
-// TestEveryToolsInput: what each tool says about a use becomes one capture, and its start of session an answer in the
-// tool's form.
+// TestEveryToolsInput: each tool's input about a use becomes one capture, and its start of a session gets an answer
+// in the tool's form.
 func TestEveryToolsInput(t *testing.T) {
 	for _, c := range []struct{ tool, event, in, tells, keeps string }{
 		{"claude", "SessionStart", `{"session_id":"s","cwd":"/"}`,
@@ -306,8 +306,8 @@ func TestEveryToolsInput(t *testing.T) {
 	}
 }
 
-// TestSpool: a spool has a bound, and loses the oldest. What is sent goes, and what cannot be sent stays, with all
-// that came after it.
+// TestSpool: a full spool loses its oldest captures. Sent captures are removed. A capture that cannot be sent stays,
+// with all later ones.
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	s := spool(filepath.Join(t.TempDir(), "spool"))
@@ -375,7 +375,8 @@ func BenchmarkHookWithoutANode(b *testing.B) {
 	})
 }
 
-// TestACaptureOfAGoneDirectoryKeepsNoOther: it waits on, in case the directory comes back; what came later is sent.
+// TestACaptureOfAGoneDirectoryKeepsNoOther: a capture of a missing directory stays, and later captures are still
+// sent.
 func TestACaptureOfAGoneDirectoryKeepsNoOther(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)

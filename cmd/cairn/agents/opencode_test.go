@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// TestOpenCodeReadsWholeCharacters: what a hook says arrives whole in OpenCode, wherever the pipe cuts it.
+// TestOpenCodeReadsWholeCharacters: OpenCode decodes a hook's output correctly, wherever the pipe splits it.
 func TestOpenCodeReadsWholeCharacters(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAProjectBehindALink: the record of a project holds in its directory whatever links lead there, and the
-// innermost project's record holds.
+// TestAProjectBehindALink: a project's record applies to its directory, through any links, and the innermost
+// project's record wins.
 func TestAProjectBehindALink(t *testing.T) {
 	t.Parallel()
 	base, real := filepath.Join(t.TempDir(), "connect"), t.TempDir()
@@ -50,7 +50,7 @@ func TestAProjectBehindALink(t *testing.T) {
 	}
 }
 
-// controlSocket answers at a home's control socket that no directory can be opened. It counts the questions by path.
+// controlSocket serves a home's control socket and rejects every directory. It counts the requests by path.
 func controlSocket(t *testing.T, home string) (asked func() map[string]int) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(home, "run", "siftcoder"), 0o700); err != nil {
@@ -89,8 +89,8 @@ func controlSocket(t *testing.T, home string) (asked func() map[string]int) {
 	}
 }
 
-// TestACaptureWaitsForItsProject: the node of one project is not sent what another project captured, and is asked
-// once about a directory that is gone, however many captures are from there.
+// TestACaptureWaitsForItsProject: a project's node does not receive captures of another project. It gets one request
+// about a missing directory, however many captures are from there.
 func TestACaptureWaitsForItsProject(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -120,8 +120,8 @@ func TestACaptureWaitsForItsProject(t *testing.T) {
 	}
 }
 
-// TestAnotherNodeAnotherToken: a tool that is connected to another node gets a token from it, and one whose token the
-// node rejects gets a new one. A project that is connected elsewhere has its own.
+// TestAnotherNodeAnotherToken: a tool that is connected to another node gets a token from that node, and a new token
+// if the node rejects the old one. A project connected to another node has its own token.
 func TestAnotherNodeAnotherToken(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -169,8 +169,8 @@ func TestAnotherNodeAnotherToken(t *testing.T) {
 	}
 }
 
-// TestADisconnectedProjectsCapturesGo: what waits for a project's node is not sent to the user's when the project is
-// disconnected; what waits for the user's node stays.
+// TestADisconnectedProjectsCapturesGo: disconnecting a project removes its waiting captures, so that the user's node
+// does not receive them. Captures for the user's node stay.
 func TestADisconnectedProjectsCapturesGo(t *testing.T) {
 	t.Parallel()
 	base, project, elsewhere := filepath.Join(t.TempDir(), "connect"), t.TempDir(), t.TempDir()
@@ -195,8 +195,8 @@ func TestADisconnectedProjectsCapturesGo(t *testing.T) {
 	}
 }
 
-// TestACaptureKeepsItsSubspace: what a hook captured in a subspace while the node was away is stored there, whichever
-// subspace the hook that sends it has.
+// TestACaptureKeepsItsSubspace: a spooled capture is stored in the subspace of the hook that captured it, whatever
+// the subspace of the hook that sends it.
 func TestACaptureKeepsItsSubspace(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -215,7 +215,7 @@ func TestACaptureKeepsItsSubspace(t *testing.T) {
 	}
 }
 
-// TestUndoSaysWhatIsLost: before it asks, and with --dry-run, which drops nothing.
+// TestUndoSaysWhatIsLost: --undo reports the waiting captures before it asks, and --dry-run reports and keeps them.
 func TestUndoSaysWhatIsLost(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)

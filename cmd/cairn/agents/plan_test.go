@@ -16,14 +16,14 @@ import (
 
 var update = flag.Bool("update", false, "write the files that are expected")
 
-// here is where tools are connected in the tests.
+// here is the target of the tests.
 func here(home string) target {
 	return target{home: home, program: "/opt/cairn", url: "http://127.0.0.1:7438/mcp",
 		tokenFile: "/home/u/.config/cairn/connect/T.token", capture: true,
 		mcpArgs: []string{"mcp", "--home", "/srv/cairn", "--token-file", "/home/u/.config/cairn/connect/T.token"}}
 }
 
-// clean takes the variables away with which a user moves the tools' files.
+// clean unsets the environment variables that move the tools' files.
 func clean(t *testing.T) {
 	for _, v := range []string{"CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"} {
 		t.Setenv(v, "")
@@ -65,7 +65,7 @@ func fill(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// shown is a tree as one text.
+// shown formats a tree as one text.
 func shown(files map[string]string) string {
 	var b strings.Builder
 	var names []string
@@ -99,8 +99,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// lived are files of a user who has used the tools for a while: other servers and hooks, comments, Windows' line
-// ends, an empty file.
+// lived are existing files of a user: with other servers and hooks, comments, CRLF line ends, and an empty file.
 var lived = map[string]map[string]string{
 	"claude": {
 		".claude.json":          "{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"other\"\n    }\n  },\n  \"projects\": {}\n}",
@@ -122,8 +121,8 @@ var lived = map[string]map[string]string{
 	"copilot": {".copilot/mcp-config.json": "{\"mcpServers\": {\"other\": {\"type\": \"local\"}}}"},
 }
 
-// TestTools: each tool's files, new and lived in, in the user's and in a project, get what the golden file shows. A
-// second call changes nothing, and taking it out gives back every byte.
+// TestTools compares each tool's files with a golden file: new and existing ones, of the user and of a project. A
+// second call changes nothing, and --undo restores every byte.
 func TestTools(t *testing.T) {
 	clean(t)
 	for _, tl := range tools() {
@@ -169,8 +168,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestRefused: a broken file is an error that names it and the place in it, and an entry that somebody else wrote, or
-// changed, is not touched.
+// TestRefused: the error about a malformed file names the file and the position, and an entry that somebody else
+// wrote or changed stays unchanged.
 func TestRefused(t *testing.T) {
 	clean(t)
 	home := t.TempDir()
@@ -211,8 +210,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestMoved: when the endpoint changes, entries are replaced, and taking them out still leaves what was there at
-// first.
+// TestMoved: a new endpoint replaces the entries, and --undo still restores the original files.
 func TestMoved(t *testing.T) {
 	clean(t)
 	for _, tl := range tools() {
@@ -252,7 +250,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestShared: a note that two tools have in one file stays until the second is taken out.
+// TestShared: a note that two tools share in one file stays until both are disconnected.
 func TestShared(t *testing.T) {
 	clean(t)
 	dir := t.TempDir()
@@ -295,7 +293,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestFilesKeepModeAndLinks: a file keeps its mode, and a link to where a user keeps the file stays one.
+// TestFilesKeepModeAndLinks: a file keeps its mode, and a symbolic link stays a link.
 func TestFilesKeepModeAndLinks(t *testing.T) {
 	clean(t)
 	home := t.TempDir()
@@ -329,7 +327,7 @@ func TestFilesKeepModeAndLinks(t *testing.T) {
 	}
 }
 
-// TestDiff: what is shown has the changed lines with what is around them, and none of the file's other lines.
+// TestDiff: a diff shows the changed lines with their context, and no other lines of the file.
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -348,7 +346,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestNoSecret: no tool's files hold a token, but a reference to where it is.
+// TestNoSecret: a tool's files contain no token, only a reference to its file.
 func TestNoSecret(t *testing.T) {
 	clean(t)
 	home := t.TempDir()

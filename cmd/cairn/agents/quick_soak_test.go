@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestHookIsQuickWithoutANode: the fastest of a few runs is within the 50 ms that a hook may cost an agent; slower
-// ones are the machine's.
+// TestHookIsQuickWithoutANode: the fastest of a few runs takes at most 50 ms. Slower runs are attributed to a busy
+// machine.
 func TestHookIsQuickWithoutANode(t *testing.T) {
 	away(t, "claude")
 	best := time.Hour

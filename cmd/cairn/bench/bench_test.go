@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// TestBenchWrite: each number of clients writes, into nodes that the bench starts.
+// TestBenchWrite: the bench starts nodes and writes with each number of clients.
 func TestBenchWrite(t *testing.T) {
 	t.Parallel()
 	r, code := cairntest.RunForJSON[writeReport](t, "bench", "write", "--clients", "1,2", "--for", "200ms", "--json")
@@ -36,7 +36,7 @@ func TestOutputKeys(t *testing.T) {
 	}
 }
 
-// drawn fails unless the file is XML whose points lie somewhere.
+// drawn fails the test unless the file is XML with valid points.
 func drawn(t *testing.T, raw []byte) {
 	t.Helper()
 	for d := xml.NewDecoder(strings.NewReader(string(raw))); ; {

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// TestBenchLoadPrintsWhatWasAchieved asks a node for a rate that it cannot keep. Requests that were due in time and
-// answered after it do not count as if they had been in time, neither in the table nor in the file.
+// TestBenchLoadPrintsWhatWasAchieved uses a rate that a node cannot keep. The table and the file show the achieved
+// rate, not the target.
 func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
@@ -51,7 +51,7 @@ func TestBenchLoadPrintsWhatWasAchieved(t *testing.T) {
 	}
 }
 
-// TestLoadQuestionsFind: what a load stores has the words that its questions ask for.
+// TestLoadQuestionsFind: a load's questions consist of words in its memories.
 func TestLoadQuestionsFind(t *testing.T) {
 	l := &Loader{rng: rand.New(rand.NewPCG(1, 2))}
 	var stored strings.Builder

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestRecallAgainst: each set has figures of its own, and a run equals itself.
+// TestRecallAgainst: each set has its own figures, and a run does not differ from itself.
 func TestRecallAgainst(t *testing.T) {
 	suite.NotShort(t, "measures what is found, one question after the other")
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestStoreTimesTheLastTenth: the last tenth of memories is timed wherever the batches end.
+// TestStoreTimesTheLastTenth: Store times the last tenth of the memories, wherever batches end.
 func TestStoreTimesTheLastTenth(t *testing.T) {
 	t.Parallel()
 	l := &Rig{Streams: &cli.Streams{Out: io.Discard, Err: io.Discard}}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestVersionNamesCommitAndDate: what was built can be looked up, and a build without a commit says no more than it
-// knows.
+// TestVersionNamesCommitAndDate: the version names the commit and its date; without a commit it omits them.
 func TestVersionNamesCommitAndDate(t *testing.T) {
 	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	commit := []debug.BuildSetting{setting("vcs.revision", "0123456789abcdef"), setting("vcs.time", "2026-01-31T12:00:00Z")}
@@ -28,8 +27,7 @@ func TestVersionNamesCommitAndDate(t *testing.T) {
 	}
 }
 
-// TestReleaseIsNamedByItsTag: what the linker stamps wins over what Go knows, and a build that is stamped with
-// nothing keeps that.
+// TestReleaseIsNamedByItsTag: values set by the linker override Go's build information; blank ones do not.
 func TestReleaseIsNamedByItsTag(t *testing.T) {
 	release := Build{Version: "devel", Go: "go", Host: "host"}
 	release.stamp("v0.1.0", "0123456789abcdef", "2026-01-31T12:00:00Z")
@@ -43,8 +41,8 @@ func TestReleaseIsNamedByItsTag(t *testing.T) {
 	}
 }
 
-// TestReleasesStampTheVersion: what builds releases sets the variables of this package that there are. The linker
-// says nothing of one that there is not.
+// TestReleasesStampTheVersion: the release builds set existing variables of this package. The linker would silently
+// ignore an unknown one.
 func TestReleasesStampTheVersion(t *testing.T) {
 	for _, path := range []string{"../../../.ci/release", "../../../deploy/Dockerfile"} {
 		b, err := os.ReadFile(path)

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestCompletionReachesIPv6: the names are asked of the node that the flags name, by its address in brackets too.
+// TestCompletionReachesIPv6: completion queries the node in the flags, also by an IPv6 address in brackets.
 func TestCompletionReachesIPv6(t *testing.T) {
 	c := &cobra.Command{}
 	(&Target{}).Flags(c)

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestATokenOfTheEnvironment: it is shown to the node of the current context, whose own token may be revoked; a
-// context that is named has its own.
+// TestATokenOfTheEnvironment: the environment's token overrides that of the current context, but not that of a
+// context named by a flag.
 func TestATokenOfTheEnvironment(t *testing.T) {
 	t.Setenv("CAIRN_CONTEXTS", filepath.Join(t.TempDir(), "contexts.json"))
 	file := filepath.Join(t.TempDir(), "token")
@@ -50,7 +50,7 @@ func TestATokenOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestContextsReplaceNoDevice: what stands for a user without contexts, as /dev/null does, is not replaced by a file.
+// TestContextsReplaceNoDevice: Save does not replace a device such as /dev/null, which disables contexts.
 func TestContextsReplaceNoDevice(t *testing.T) {
 	dir := t.TempDir()
 	null := filepath.Join(dir, "null")

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestABoundTokenFindsTheWirePort: a gateway tells a token that is bound to namespaces nothing of the cluster. It
-// names its own wire port.
+// TestABoundTokenFindsTheWirePort: a token bound to namespaces may not read the cluster's status, but the gateway
+// reports its own wire port.
 func TestABoundTokenFindsTheWirePort(t *testing.T) {
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/admin/me" {
@@ -30,8 +30,8 @@ func TestABoundTokenFindsTheWirePort(t *testing.T) {
 	}
 }
 
-// TestEndpointsAreFoundOut: what answers at an address decides what it is, and one where nothing listens is passed
-// over.
+// TestEndpointsAreFoundOut: the protocol at an address is detected from its answer, and addresses without a listener
+// are skipped.
 func TestEndpointsAreFoundOut(t *testing.T) {
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/cluster" {
@@ -92,8 +92,8 @@ func TestEndpointsAreFoundOut(t *testing.T) {
 	}
 }
 
-// TestAnotherEndpointKnowsTheLeader: where a gateway knows no leader, as one that is cut off or removed, the next
-// endpoint is tried. One that is down does not hide what the others say, and what a gateway rejects is final.
+// TestAnotherEndpointKnowsTheLeader: if a gateway knows no leader, because it is partitioned or removed, the next
+// endpoint is tried. An endpoint that is down does not hide the others' errors, and a rejection is final.
 func TestAnotherEndpointKnowsTheLeader(t *testing.T) {
 	answers := func(status int, body string) string {
 		front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -123,8 +123,8 @@ func TestAnotherEndpointKnowsTheLeader(t *testing.T) {
 	}
 }
 
-// TestNoTokenInPlainText: where a port speaks TLS and the flags say nothing of it, nothing follows the first look, so
-// that the token is not sent in plain text. A gateway answers as net/http does, a wire port with an error frame.
+// TestNoTokenInPlainText: if a port uses TLS and the flags do not, the command stops after the probe, so that it
+// sends no token in plain text. A gateway answers the probe like net/http, a wire port with an error frame.
 func TestNoTokenInPlainText(t *testing.T) {
 	frame, err := wire.AppendPack(nil, wire.OpError, 0,
 		&wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS", Details: wire.JSON(`{"tls":true}`)}, false)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestHelpPutsConnectionsLast: the flags that say which node is meant stand below the command's own.
+// TestHelpPutsConnectionsLast: connection flags are below the command's own flags.
 func TestHelpPutsConnectionsLast(t *testing.T) {
 	c := &cobra.Command{Use: "list", Example: "  list --limit 1", Run: func(*cobra.Command, []string) {}}
 	var tg Target

@@ -42,7 +42,7 @@ func TestWhereTheTokenComesFrom(t *testing.T) {
 	}
 }
 
-// TestAddressesAreFound: the other commands find the addresses that a node writes into its home.
+// TestAddressesAreFound: commands read the addresses that a node writes into its home.
 func TestAddressesAreFound(t *testing.T) {
 	home := t.TempDir()
 	if err := (Addresses{Wire: "a:1", HTTP: "a:2", Cluster: "a:3"}).Write(home); err != nil {
@@ -57,7 +57,7 @@ func TestAddressesAreFound(t *testing.T) {
 	}
 }
 
-// TestInputEndsWithItsContext: a command that waits for what is typed can be interrupted.
+// TestInputEndsWithItsContext: a command that waits for input can be interrupted.
 func TestInputEndsWithItsContext(t *testing.T) {
 	silent, typed := io.Pipe()
 	t.Cleanup(func() { typed.Close() })
@@ -75,7 +75,8 @@ func TestInputEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestANodeThatDiesIsNamed: an answer that does not come is not an EOF to people, and a change may have been made.
+// TestANodeThatDiesIsNamed: if the connection ends before the answer, the error names the node instead of EOF, and
+// warns that a change may have happened.
 func TestANodeThatDiesIsNamed(t *testing.T) {
 	var plain, secured *httptest.Server // HTTP/1.1 and HTTP/2, as the gateway speaks it over TLS
 	dies := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -103,8 +104,8 @@ func TestANodeThatDiesIsNamed(t *testing.T) {
 	}
 }
 
-// TestAPortThatIsNotMeantIsAdvised: a certificate that has ended or names another host, and a port that speaks no
-// HTTP, are answered with what to do.
+// TestAPortThatIsNotMeantIsAdvised: errors about an expired certificate, a certificate of another host, and a port of
+// another protocol have a hint.
 func TestAPortThatIsNotMeantIsAdvised(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -142,7 +143,7 @@ func TestAPortThatIsNotMeantIsAdvised(t *testing.T) {
 	}
 }
 
-// foreign serves a protocol other than HTTP, in which the server speaks first or after the client; it returns its
+// foreign serves a protocol other than HTTP, in which the server sends first or answers the client. It returns the
 // URL.
 func foreign(t *testing.T, second bool) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -163,7 +164,8 @@ func foreign(t *testing.T, second bool) string {
 	return "http://" + ln.Addr().String()
 }
 
-// TestATokenThatCannotBeReadIsNamed: a node that wants a token says no more than that; the file's name says which.
+// TestATokenThatCannotBeReadIsNamed: the error names the unreadable token file, not only that the node requires a
+// token.
 func TestATokenThatCannotBeReadIsNamed(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":"missing Bearer token","code":"unauthenticated"}`, http.StatusUnauthorized)
@@ -175,8 +177,7 @@ func TestATokenThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-// TestATokenThatMayNotIsAdvised: a gateway that rejects a token, or what it asks for, is answered with the same
-// advice as a wire port that does.
+// TestATokenThatMayNotIsAdvised: rejections of a token by a gateway have the same hint as those by a wire port.
 func TestATokenThatMayNotIsAdvised(t *testing.T) {
 	for code, status := range map[string]int{"unauthenticated": 401, "insufficient_scope": 403, "namespace_denied": 403} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -191,8 +192,8 @@ func TestATokenThatMayNotIsAdvised(t *testing.T) {
 	}
 }
 
-// TestAnElectionIsAdvised: a request that no leader takes for the moment is to be repeated; one for which a quorum is
-// missing says which nodes are.
+// TestAnElectionIsAdvised: the hint without a leader is to repeat the request; without a quorum the error names the
+// missing nodes.
 func TestAnElectionIsAdvised(t *testing.T) {
 	for text, may := range map[string]bool{"no leader elected": true, "no leader elected: no quorum, node 2 unreachable": false} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestACertificateEndsWithItsAuthority: nobody trusts a certificate after its authority has ended, so none is valid
-// longer, and an authority that has ended issues none.
+// TestACertificateEndsWithItsAuthority: no certificate is valid longer than its authority, and an expired authority
+// issues none.
 func TestACertificateEndsWithItsAuthority(t *testing.T) {
 	t.Parallel()
 	au, err := OpenAuthority(t.TempDir())

@@ -161,7 +161,7 @@ func TestUnknownKeysAreNamed(t *testing.T) {
 	}
 }
 
-// TestAPortIsGivenOnce: rows of different lengths do not overlap, also where the ports begin again.
+// TestAPortIsGivenOnce: FreePorts returns no port twice, also when the range wraps around.
 func TestAPortIsGivenOnce(t *testing.T) {
 	seen := map[int]bool{}
 	for i := range 40 {
@@ -180,7 +180,7 @@ func TestAPortIsGivenOnce(t *testing.T) {
 	}
 }
 
-// TestAFaultNamesItsLine: in a file that is not TOML too.
+// TestAFaultNamesItsLine: errors name the line, also in a file that is not TOML.
 func TestAFaultNamesItsLine(t *testing.T) {
 	for text, want := range map[string]string{"[server]\nwire_port = \"7437\"\n": "line 2: server.wire_port: ",
 		"[server]\nwire_port = 1\n[cluster\n": "line 3: "} {

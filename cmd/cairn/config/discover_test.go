@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// name is a domain name as DNS writes it.
+// name encodes a domain name for DNS.
 func name(s string) (b []byte) {
 	for label := range strings.SplitSeq(strings.TrimSuffix(s, "."), ".") {
 		b = append(append(b, byte(len(label))), label...)
@@ -24,7 +24,7 @@ func name(s string) (b []byte) {
 	return append(b, 0)
 }
 
-// serveDNS answers every question with SRV records of members 0 to n-1 of the service, and returns what asks it.
+// serveDNS serves SRV records of members 0 to n-1 as the answer to every query, and returns a resolver that uses it.
 func serveDNS(t *testing.T, members *atomic.Int32) *net.Resolver {
 	t.Helper()
 	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -62,8 +62,8 @@ func serveDNS(t *testing.T, members *atomic.Int32) *net.Resolver {
 	}}
 }
 
-// TestPeersFromDNS: a node with an empty home waits for all members, takes itself out of them, and one that is a
-// member starts with fewer.
+// TestPeersFromDNS: a node with an empty home waits for all members and removes itself from them. An existing member
+// starts with fewer.
 func TestPeersFromDNS(t *testing.T) {
 	t.Parallel()
 	var members atomic.Int32

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMisspelledProtections: a key that would leave a port or the disk unprotected stops the start, however its
-// section is written: the decoder takes names in either case.
+// TestMisspelledProtections: an unknown key in a section that protects a port or the disk prevents the start, in any
+// case of the section's name, because the decoder ignores case.
 func TestMisspelledProtections(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"[tls]\ncert_paht = \"x\"\n", "[TLS]\ncert_paht = \"x\"\n",

@@ -39,7 +39,7 @@ func TestConfigurationsAreRedacted(t *testing.T) {
 	}
 }
 
-// TestSecretFieldsAreMarked: a field of the configuration whose name says that it is a secret is marked as one.
+// TestSecretFieldsAreMarked: configuration fields with a secret in their name have the tag secret.
 func TestSecretFieldsAreMarked(t *testing.T) {
 	var look func(reflect.Type)
 	look = func(typ reflect.Type) {

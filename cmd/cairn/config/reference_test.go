@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestEveryKeyIsDescribed: each key says what it means, and a number that counts something what it counts.
+// TestEveryKeyIsDescribed: each key has a doc, and each number a unit.
 func TestEveryKeyIsDescribed(t *testing.T) {
 	plain := []string{"_port", "node_id"} // numbers that count nothing
 	for _, k := range keys {
@@ -23,7 +23,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 	}
 }
 
-// TestEveryVariableIsRead: a value in the environment reaches the key that its name says, and no name is two keys'.
+// TestEveryVariableIsRead: each environment variable sets its key, and no two keys share a variable.
 func TestEveryVariableIsRead(t *testing.T) {
 	of := map[string]string{}
 	for _, k := range keys {
@@ -48,7 +48,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 	}
 }
 
-// reference is deploy/CONFIG.md.
+// reference generates deploy/CONFIG.md.
 func reference() string {
 	var out strings.Builder
 	out.WriteString("# Configuration\n\nMade from the tags of `cmd/cairn/config.File`; `CAIRN_UPDATE=1 go test ./cmd/cairn/config -run ConfigReference` writes it again.\n" +

@@ -10,7 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// TestANodeThatIsAwayIsCalledThat: also when it ends while it is asked, which the SDK calls a rejection.
+// TestANodeThatIsAwayIsCalledThat: an unreachable node is reported as such, also if it ends during a request, which
+// the SDK reports as a rejection.
 func TestANodeThatIsAwayIsCalledThat(t *testing.T) {
 	rejected := &jsonrpc.Error{Code: -32005, Message: "rejected by transport"}
 	for _, cut := range []error{&url.Error{Op: "Post", URL: "http://127.0.0.1/mcp", Err: io.EOF}, io.ErrUnexpectedEOF} {

@@ -9,8 +9,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestNoRedirectTakesTheToken: where a gateway, or what stands in its place, sends `cairn mcp` elsewhere, the token
-// stays.
+// TestNoRedirectTakesTheToken: `cairn mcp` does not send the token to the target of a redirect.
 func TestNoRedirectTakesTheToken(t *testing.T) {
 	t.Parallel()
 	var took atomic.Value

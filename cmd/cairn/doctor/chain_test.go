@@ -17,8 +17,7 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 )
 
-// TestAChainOfCertificatesIsWell: a node whose certificate is from an authority between it and the one that is
-// trusted sends both.
+// TestAChainOfCertificatesIsWell: a certificate file with an intermediate authority passes.
 func TestAChainOfCertificatesIsWell(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestAConfigurationWithoutASecret: others may read it, and a key that nothing reads is named, without a log's time
-// and level.
+// TestAConfigurationWithoutASecret: other users may read the file, and an unknown key is reported without a log's
+// time and level.
 func TestAConfigurationWithoutASecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

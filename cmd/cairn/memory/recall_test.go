@@ -10,9 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestEveryFieldHasAFlag: a field of a question that the command line can carry has a flag, or stands here with those
-// that have none. A flag says what its field means and has its default. Other verbs of memories have their flags from
-// their fields.
+// TestEveryFieldHasAFlag: each field of a recall has a flag, or is listed here as one without. A flag has its field's
+// meaning and default. Flags of other verbs are generated from their fields.
 func TestEveryFieldHasAFlag(t *testing.T) {
 	verb := recall(&cli.Streams{})
 	// Given as an argument or by flags of another kind, or by programs alone.
@@ -40,7 +39,7 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 	}
 }
 
-// TestAHitIsIndented: the lines of a memory's text stand below its first, so none looks like another hit.
+// TestAHitIsIndented: all lines of a memory's text are indented, so that none looks like another hit.
 func TestAHitIsIndented(t *testing.T) {
 	var out strings.Builder
 	at := time.Unix(1.8e9, 0)
@@ -51,8 +50,8 @@ func TestAHitIsIndented(t *testing.T) {
 	}
 }
 
-// TestWhatIsUnlikely: a likely answer sets apart what scores less than a tenth of it; where nothing is likely, all
-// are guesses alike.
+// TestWhatIsUnlikely: below a likely hit, hits with less than a tenth of its score are unlikely. Without a likely
+// hit, none are.
 func TestWhatIsUnlikely(t *testing.T) {
 	for _, c := range []struct {
 		scores []float64

@@ -15,8 +15,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestEveryOperationOfMemoriesIsAVerb: an operation of the table that HTTP offers and that is about memories is a
-// verb, once or under several names.
+// TestEveryOperationOfMemoriesIsAVerb: each HTTP operation about memories is at least one verb.
 func TestEveryOperationOfMemoriesIsAVerb(t *testing.T) {
 	all := verbs()
 	for _, s := range api.Subjects {
@@ -37,7 +36,7 @@ func TestEveryOperationOfMemoriesIsAVerb(t *testing.T) {
 	}
 }
 
-// TestAVerbWithoutARow: an operation that list lacks has what it needs from its row of the table.
+// TestAVerbWithoutARow: an operation without an entry in list becomes a complete verb.
 func TestAVerbWithoutARow(t *testing.T) {
 	for op, want := range map[*api.Op]string{api.Undo.Op: "undo RID", api.Revisions.Op: "revisions RID",
 		api.Stats.Op: "stats", api.Claim.Op: "ingest-claim SRC REL_TYPE DST"} {
@@ -47,8 +46,8 @@ func TestAVerbWithoutARow(t *testing.T) {
 	}
 }
 
-// TestVerbsNameFieldsThatAre: arguments, columns and flags are fields of the operation. A field that must be there
-// can be given, each flag has its own name, and every field that is part of a path is an argument.
+// TestVerbsNameFieldsThatAre: arguments, columns and flags are fields of the operation. Required fields can be given,
+// flag names are unique, and every path parameter is an argument.
 func TestVerbsNameFieldsThatAre(t *testing.T) {
 	for _, v := range verbs() {
 		v.shownFields() // panics where a column is not a field of the answer
@@ -81,8 +80,8 @@ func TestVerbsNameFieldsThatAre(t *testing.T) {
 	}
 }
 
-// TestObjectsAreShown: what an answer holds besides texts and numbers is not JSON for people: an object of a list is
-// a line, with its dates as dates, and what no longer exists is blank.
+// TestObjectsAreShown: nested objects are not printed as JSON: an object in a list is a line, with formatted dates,
+// and null is blank.
 func TestObjectsAreShown(t *testing.T) {
 	show := func(name, answer string) string {
 		var out, errs strings.Builder
@@ -109,8 +108,7 @@ func TestObjectsAreShown(t *testing.T) {
 	}
 }
 
-// TestListsSayThatTheyGoOn: a list that ends before its last row says so on stderr, with the flag that shows the
-// next.
+// TestListsSayThatTheyGoOn: an incomplete list is reported on stderr, with the flag for the next rows.
 func TestListsSayThatTheyGoOn(t *testing.T) {
 	for _, tc := range []struct{ name, answer, want string }{
 		{"list", `{"limit":2,"offset":1,"total":4,"items":[{"rid":"a"},{"rid":"b"}],"next_offset":3}`,
@@ -148,7 +146,7 @@ func TestListsSayThatTheyGoOn(t *testing.T) {
 	}
 }
 
-// TestNearMemoriesAreShown: scripts read the id alone, people what it may replace.
+// TestNearMemoriesAreShown: stdout has only the id, stderr the memories that the new one may replace.
 func TestNearMemoriesAreShown(t *testing.T) {
 	v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.op == api.Remember.Op })]
 	var out, errs strings.Builder
@@ -158,7 +156,7 @@ func TestNearMemoriesAreShown(t *testing.T) {
 	}
 }
 
-// TestFlagsRefuseWhatNobodyMeans: no rows at all, and a text that would be stored as another one.
+// TestFlagsRefuseWhatNobodyMeans: flags reject a limit of 0, and text that is not UTF-8.
 func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
 	for typed, want := range map[string]string{
 		"list --limit 0":           `--limit: want a whole number of at least 1, got "0"`,
@@ -184,7 +182,7 @@ func TestFlagsRefuseWhatNobodyMeans(t *testing.T) {
 	}
 }
 
-// TestAPurgeAsksWhatItErases: the question names what was asked for.
+// TestAPurgeAsksWhatItErases: the question names the memories to erase.
 func TestAPurgeAsksWhatItErases(t *testing.T) {
 	got := purgeQuestion(Given{"before": {"365d"}, "namespace": {"logs"}})
 	if want := "Erase all memories created before 365d, of namespace logs for good?"; got != want {
@@ -192,7 +190,7 @@ func TestAPurgeAsksWhatItErases(t *testing.T) {
 	}
 }
 
-// TestRequests: what is typed becomes the request that HTTP expects.
+// TestRequests: a command line becomes the expected HTTP request.
 func TestRequests(t *testing.T) {
 	for _, tc := range []struct{ typed, method, path, body string }{
 		{"get 0190", "GET", "/v1/memory/0190", ""},

@@ -17,8 +17,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestAWatchWithoutAnOutputEnds: what it cannot write is not a lost connection, after which it would connect for
-// ever.
+// TestAWatchWithoutAnOutputEnds: an error of the output ends a watch. It is not treated as a lost connection.
 func TestAWatchWithoutAnOutputEnds(t *testing.T) {
 	t.Parallel()
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -40,7 +39,7 @@ func TestAWatchWithoutAnOutputEnds(t *testing.T) {
 	}
 }
 
-// TestLargeNumbersAreNotCut: a person reads all digits of a number that three would round.
+// TestLargeNumbersAreNotCut: numbers from 1000 on are printed with all digits.
 func TestLargeNumbersAreNotCut(t *testing.T) {
 	t.Parallel()
 	for _, v := range list {

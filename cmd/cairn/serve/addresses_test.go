@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/certs"
 )
 
-// TestCommandsDialWhatTheCertificateNames: a node that listens on every address leaves one in its home that its
-// certificate is for; others stay as they are.
+// TestCommandsDialWhatTheCertificateNames: a node with a wildcard listen address writes an address into its home that
+// its certificate is valid for. Other addresses are unchanged.
 func TestCommandsDialWhatTheCertificateNames(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -8,8 +8,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestGreeting: a person who starts a node reads where its console and its token are, and commands that find this
-// node as they stand.
+// TestGreeting: the greeting contains the console's URL, the token's path, and commands that work for this node.
 func TestGreeting(t *testing.T) {
 	t.Setenv("CAIRN_HOME", "")
 	usual, err := filepath.Abs(cli.DefaultHome)

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestHeapFloor: while the floor is held the collector waits for more than that, and afterwards for what is in use.
+// TestHeapFloor: the ballast raises the heap size at which the collector runs, until it is released.
 func TestHeapFloor(t *testing.T) {
 	suite.Full(t)
 	goal := func() uint64 {

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestAShellReachesTheNodeOfItsFlags: whatever the environment says, and by addresses of IPv6 too.
+// TestAShellReachesTheNodeOfItsFlags: a shell's flags override the environment, also with IPv6 addresses.
 func TestAShellReachesTheNodeOfItsFlags(t *testing.T) {
 	for _, c := range []struct {
 		of    cli.Target

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/node/access"
 )
 
-// TestNoTokenIsInTheHistory: neither as a flag nor as the argument of a verb that names a token by its text.
+// TestNoTokenIsInTheHistory: lines with a token, as a flag or an argument, are not written to the history file.
 func TestNoTokenIsInTheHistory(t *testing.T) {
 	t.Parallel()
 	h := &lineHistory{path: filepath.Join(t.TempDir(), "cairn", "history")}

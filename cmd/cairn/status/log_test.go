@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestAFollowedLogIsWhole: a page that ends inside a record is followed by the record's other lines, each once.
+// TestAFollowedLogIsWhole: if a page ends inside a record, the next page prints the record's other lines, each once.
 func TestAFollowedLogIsWhole(t *testing.T) {
 	t.Parallel()
 	var log []api.LogLine

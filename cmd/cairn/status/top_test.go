@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestAFrameIsWhatHappenedBetweenTwoLooks: rates and latencies come from what counters grew by; a node that does not
-// answer, or has started again, has no made-up ones.
+// TestAFrameIsWhatHappenedBetweenTwoLooks: rates and latencies are computed from increases of counters. They are
+// unknown for a node that does not answer, and correct after a restart.
 func TestAFrameIsWhatHappenedBetweenTwoLooks(t *testing.T) {
 	read := func(text string) readings {
 		m, err := cli.ReadMetrics(strings.NewReader(text))

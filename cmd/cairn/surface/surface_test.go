@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
-// TestEverySurfaceCanBeTurnedOff: [local] disable knows the name of each, in their order, and no other.
+// TestEverySurfaceCanBeTurnedOff: the valid names of [local] disable are exactly the surfaces, in order.
 func TestEverySurfaceCanBeTurnedOff(t *testing.T) {
 	var names []string
 	for _, s := range surfaces {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDocumentsWithLists: a document with a text is one, whatever lists it has.
+// TestDocumentsWithLists: an object with a text is one document, even if it has fields with lists.
 func TestDocumentsWithLists(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -29,7 +29,7 @@ func TestDocumentsWithLists(t *testing.T) {
 	}
 }
 
-// TestHeadingsWithNumbers: each section has its own key, also where a heading reads like the key of another.
+// TestHeadingsWithNumbers: each section has a unique key, even if a heading equals the numbered key of another.
 func TestHeadingsWithNumbers(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t,
@@ -46,9 +46,9 @@ func TestHeadingsWithNumbers(t *testing.T) {
 	}
 }
 
-// TestHeadingsThatEndInASign: only a run of # behind a blank closes a heading.
-// TestCodeBetweenHeadings: what begins with three backquotes and ends with them on the same line opens no block of
-// code; a block ends with a fence of the same sign, as long at least, and has no headings.
+// TestHeadingsThatEndInASign: only # characters after a blank are stripped from the end of a heading.
+// TestCodeBetweenHeadings: inline code with three backticks opens no code block. A block ends with a fence of the
+// same character of at least the same length, and contains no headings.
 func TestCodeBetweenHeadings(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t,

@@ -8,8 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestAPointIncludesItsSecond: a restore up to a time that names a second has all of that second, such as a backup
-// that was made in it.
+// TestAPointIncludesItsSecond: a restore up to a second includes everything written within that second.
 func TestAPointIncludesItsSecond(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 7, 0, time.UTC)
 	for typed, want := range map[string]time.Time{

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestRowsOfOthers: what an import makes of the shapes in which memories come.
+// TestRowsOfOthers: rows of all supported formats are converted.
 func TestRowsOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, in, want string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// readAll reads files as an import does, and gives a line for each row: where it is, its key or external id, its
+// readAll reads files as an import does, and returns a line for each row: its place, its key or external id, its
 // text.
 func readAll(t *testing.T, args ...string) string {
 	t.Helper()
@@ -70,7 +70,7 @@ func writeFiles(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// TestCompressedFiles: a file that gzip compressed reads like the file, and one that is cut off ends with an error.
+// TestCompressedFiles: a file compressed with gzip is read like the original, and a truncated one ends with an error.
 func TestCompressedFiles(t *testing.T) {
 	t.Parallel()
 	var packed bytes.Buffer
@@ -89,7 +89,8 @@ func TestCompressedFiles(t *testing.T) {
 	}
 }
 
-// TestFoldersOfMarkdown: a memory for each heading with a text, under the path; hidden files and others are left out.
+// TestFoldersOfMarkdown: each heading with a text becomes a memory with the path as its key. Hidden and other files
+// are ignored.
 func TestFoldersOfMarkdown(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{
@@ -118,8 +119,9 @@ func TestFoldersOfMarkdown(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAgents: what was said in sessions of Claude Code and Codex, each message under an id that stays when
-// the session goes on. What the clients add in tags, tools and the line that is being written are left out.
+// TestSessionsOfAgents: each message in sessions of Claude Code and Codex becomes a row, with an id that stays the
+// same when the session continues. Text that the clients add in tags, tool uses, and an incomplete last line are
+// omitted.
 func TestSessionsOfAgents(t *testing.T) {
 	t.Parallel()
 	const id = "019ac0de-1234-7abc-8def-0123456789ab"
@@ -149,8 +151,8 @@ no JSON
 	}
 }
 
-// TestFilesOfOneKeyAreRefused: two files of Markdown with the same key would take each other's place; one file twice,
-// and files of rows, do not.
+// TestFilesOfOneKeyAreRefused: two Markdown files with the same key are an error. The same file twice and files of
+// rows are not.
 func TestFilesOfOneKeyAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"a/todo.md": "Buy tea.", "b/todo.md": "Call Ada.", "a/rows.jsonl": "", "b/rows.jsonl": ""})
@@ -170,7 +172,7 @@ func TestFilesOfOneKeyAreRefused(t *testing.T) {
 	}
 }
 
-// TestALongLineEndsNoSession: what was said behind a line that is too long is read.
+// TestALongLineEndsNoSession: messages after a line that is too long are still read.
 func TestALongLineEndsNoSession(t *testing.T) {
 	t.Parallel()
 	said := func(id, text string) string {
@@ -183,7 +185,7 @@ func TestALongLineEndsNoSession(t *testing.T) {
 	}
 }
 
-// TestRestoreIgnoresNoFlag: a flag that has no effect on what is asked for is rejected before anything is written.
+// TestRestoreIgnoresNoFlag: a flag without effect is rejected before anything is written.
 func TestRestoreIgnoresNoFlag(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -199,7 +201,7 @@ func TestRestoreIgnoresNoFlag(t *testing.T) {
 	}
 }
 
-// TestDamagedLinesAreNoMarkdown: a file that is JSON by its name is read as JSON, also where its first line is not.
+// TestDamagedLinesAreNoMarkdown: a file with a JSON name is read as JSON, even if its first line is damaged.
 func TestDamagedLinesAreNoMarkdown(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"a.jsonl": "oops\n{\"text\":\"one\"}\n", "b.txt": "plain words"})
 	if got := readAll(t, filepath.Join(dir, "a.jsonl")); !strings.HasPrefix(got, "1: invalid character 'o'") {

@@ -18,10 +18,10 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// members are the client URLs of three etcd processes with their defaults.
+// members holds the client URLs of three etcd processes with default settings.
 type members []string
 
-// startEtcd starts them, and waits until they take writes.
+// startEtcd starts three etcd members and waits until they accept writes.
 func startEtcd(ctx context.Context, l *bench.Rig) (m members, err error) {
 	bin, err := exec.LookPath("etcd")
 	if err != nil {
@@ -50,21 +50,21 @@ func startEtcd(ctx context.Context, l *bench.Rig) (m members, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer log.Close() // the process has its own
+		defer log.Close() // the process has its own descriptor
 		c.Stdout, c.Stderr = log, log
 		if err := c.Start(); err != nil {
 			return nil, err
 		}
 		l.OnClose(func() error {
-			_ = c.Process.Kill() // it may have ended
-			_ = c.Wait()         // a process that is killed fails
+			_ = c.Process.Kill() // it may have ended already
+			_ = c.Wait()         // ignore the failure of a killed process
 			return nil
 		})
 	}
 	return m, m.awaitWritable(ctx)
 }
 
-// awaitWritable tries for half a minute to write.
+// awaitWritable tries to write for up to half a minute.
 func (m members) awaitWritable(ctx context.Context) error {
 	c, err := m.dial(ctx)
 	if err != nil {

@@ -45,7 +45,7 @@ var verb = bench.Bench{
 	Start: func() bench.Measurement { return &comparison{} },
 }
 
-// comparison is one call.
+// comparison is the measurement.
 type comparison struct {
 	bench.Write
 	trial.Cairn
@@ -53,11 +53,11 @@ type comparison struct {
 	bare        bool
 }
 
-// A store is one of the two systems. It connects n clients, which end with the rig, and returns how one of them
-// writes.
+// A store is one of the two systems. It connects n clients, which the rig closes, and returns the function that
+// writes with one of them.
 type store func(ctx context.Context, l *bench.Rig, n int) ([]*bench.Loader, func(ctx context.Context, l *bench.Loader, k int) error, error)
 
-// row compares the medians of all rounds with so many clients.
+// row compares the medians of all rounds with one number of clients.
 type row struct {
 	Clients int           `json:"clients"`
 	Cairn   trial.Figures `json:"cairn"`

@@ -11,33 +11,33 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Figures are the medians of runs of writes.
+// Figures holds the medians of several write runs.
 type Figures struct {
 	Rate float64 `json:"writes_per_second"`
 	P50  float64 `json:"p50_ms"`
 	P99  float64 `json:"p99_ms"`
 }
 
-// FiguresOf takes the medians of runs.
+// FiguresOf returns the medians of runs.
 func FiguresOf(runs []bench.WriteRun) Figures {
 	return Figures{MedianOf(runs, func(r bench.WriteRun) float64 { return r.Rate }),
 		MedianOf(runs, func(r bench.WriteRun) float64 { return r.P50 }),
 		MedianOf(runs, func(r bench.WriteRun) float64 { return r.P99 })}
 }
 
-// MedianOf is the median of one figure of each run.
+// MedianOf returns the median of one figure over all runs.
 func MedianOf[T any](all []T, of func(T) float64) float64 {
 	return Median(api.Each(all, of))
 }
 
-// Median is the middle of values, or of two the mean.
+// Median returns the median of values; the mean of the middle two if their number is even.
 func Median(v []float64) float64 {
 	s := slices.Sorted(slices.Values(v))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// Rounds does each of several things once a round. Each round begins with another of them, so that none is always the
-// first.
+// Rounds runs each of several measurements once per round. Each round begins with another measurement, so that none
+// always runs first.
 func Rounds[T any](a *cli.Streams, n int, names []string, do func(i int) (T, error)) ([][]T, error) {
 	found := make([][]T, len(names))
 	for round := range n {

@@ -26,7 +26,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// Cairn is the binary whose processes an experiment starts.
+// Cairn selects the cairn binary that an experiment runs.
 type Cairn struct{ path string }
 
 // Flag adds the flag that names it.
@@ -50,11 +50,11 @@ func (b *Cairn) binary(ctx context.Context, l *bench.Rig) (string, error) {
 	return path, nil
 }
 
-// A Process is a node that an experiment starts as a process of cairn, and may end and start again.
+// A Process is a node that runs as a process of cairn. An experiment may end it and start it again.
 type Process struct {
 	exe  string
 	args []string
-	log  io.Writer // gets its stderr; nil: discarded
+	log  io.Writer // receives its stderr; nil: discarded
 	cmd  *exec.Cmd
 	Line cli.Ready // its ready line
 }
@@ -62,7 +62,7 @@ type Process struct {
 // Signal sends the node a signal, after which it still runs.
 func (p *Process) Signal(sig syscall.Signal) error { return p.cmd.Process.Signal(sig) }
 
-// Launch starts the node; the channel gets nil when the node serves, or the reason why it does not.
+// Launch starts the node. The channel receives nil once the node serves, or the error.
 func (p *Process) Launch(ctx context.Context) (up chan error) {
 	up = make(chan error, 1)
 	p.cmd = exec.CommandContext(ctx, p.exe, p.args...)
@@ -75,7 +75,7 @@ func (p *Process) Launch(ctx context.Context) (up chan error) {
 		up <- err
 		return up
 	}
-	go func() { // ends with the node's line, or the node
+	go func() { // ends with the node's ready line, or with the node
 		line, err := bufio.NewReader(out).ReadBytes('\n')
 		if err == nil {
 			err = json.Unmarshal(line, &p.Line)
@@ -88,8 +88,7 @@ func (p *Process) Launch(ctx context.Context) (up chan error) {
 	return up
 }
 
-// End sends the node a signal and waits for its end. A node that exits with a failure is an error, except after
-// SIGKILL.
+// End sends the node a signal and waits for its end. A failure of the node is an error, except after SIGKILL.
 func (p *Process) End(sig syscall.Signal) error {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return nil
@@ -102,16 +101,16 @@ func (p *Process) End(sig syscall.Signal) error {
 	if err := cmd.Wait(); sig != syscall.SIGKILL {
 		return err
 	}
-	return nil // a process that is killed fails
+	return nil // ignore the failure of a killed process
 }
 
-// A DevNode is `cairn dev` in its own directory, with all its surfaces.
+// A DevNode is a process of `cairn dev` in its own directory, with all surfaces.
 type DevNode struct {
 	Process
 	Home, Token string
 }
 
-// Dev starts one and waits until it serves. Its errors go to stderr.
+// Dev starts a DevNode and waits until it serves. Its errors go to stderr.
 func (b *Cairn) Dev(ctx context.Context, l *bench.Rig) (*DevNode, error) {
 	exe, err := b.binary(ctx, l)
 	if err != nil {
@@ -147,7 +146,7 @@ type Trio struct {
 	token string
 }
 
-// Trio starts one and waits until all three serve.
+// Trio starts a Trio and waits until all three nodes serve.
 func (b *Cairn) Trio(ctx context.Context, l *bench.Rig, edit func(*config.NodeFile)) (*Trio, error) {
 	exe, err := b.binary(ctx, l)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package archive keeps backups of the replicated state in a directory: whole states, and the ranges of the log that
-// lead from one to the next.
+// Package archive keeps backups of the replicated state in a directory: whole states, and the log ranges between
+// them.
 //
-//	state-00000000000000001234.cairn                       a snapshot, taken when 1234 was applied
+//	state-00000000000000001234.cairn                       a snapshot of the state at index 1234
 //	log-00000000000000001234-00000000000000001300.cairn    the records 1235 to 1300
-//	end                                                    where the last one ends, and the log's time there
+//	end                                                    the index and the log time at which the last one ends
 //
-// The first two are checksummed streams that package snapshot describes. A chain is a state and the ranges behind it
-// without a gap; a point in time is reached by restoring the state and applying the ranges up to it. A file appears
-// under its name only when it is whole. Nothing here knows where the streams come from.
+// The first two are checksummed streams; see package snapshot. A chain is a state followed by ranges without a gap.
+// To restore a point in time, Restore restores the chain's state and applies the ranges up to that point. Files
+// appear atomically under their final names. The package does not know where the streams come from.
 package archive
 
 import (
@@ -30,7 +30,7 @@ import (
 // A File is one backup in a directory.
 type File struct {
 	Path         string
-	Since, Index oplog.Index // Since 0: a whole state
+	Since, Index oplog.Index // Since 0: a state, not a range
 	Size         int64
 	At           time.Time // when it was written
 }
@@ -46,7 +46,7 @@ func Name(since, index oplog.Index) string {
 	return fmt.Sprintf("log-%020d-%020d.cairn", since, index)
 }
 
-// List reads a directory: states and ranges, in the order of the log. Other files are left out.
+// List returns the states and ranges in a directory, in the order of the log. It ignores other files.
 func List(dir string) (files []File, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -68,26 +68,26 @@ func List(dir string) (files []File, err error) {
 		files = append(files, f)
 	}
 	slices.SortFunc(files, func(a, b File) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(b.Path, a.Path)) // a state before the range that ends there
+		return cmp.Or(cmp.Compare(a.Index, b.Index), strings.Compare(b.Path, a.Path)) // a state sorts before the range that ends at its index
 	})
 	return files, nil
 }
 
-// ErrNoBackup says that a directory has nothing that leads to a point.
+// ErrNoBackup reports that no backups in a directory lead to the requested point.
 var ErrNoBackup = errors.New("no backup for that point")
 
-// ErrGap says that a file is missing from a directory: one that is there goes on from it.
+// ErrGap reports that a file is missing between two others.
 var ErrGap = errors.New("a backup is missing")
 
-// leadsOver reports whether a range begins before a state and ends behind it, or there: the state leads to the rest
-// of it.
-func (f File) leadsOver(o File) bool {
+// spans reports whether a range begins before a state and ends at or after it. The rest of the range can then be
+// applied to the state.
+func (f File) spans(o File) bool {
 	return o.Whole() && f.Since < o.Index && o.Index <= f.Index
 }
 
-// Gap names the first file, in the order in which they begin, that no other leads to; nil when all follow on one
-// another. What is before it can be restored, to an index that is requested. The first ranges of all may lead over
-// the first state: what they began from was pruned.
+// Gap returns an error that names the first file after a missing one; nil if there is no gap. Everything before the
+// gap can still be restored by requesting an index. The first ranges may begin before the first state, because the
+// files before them were pruned.
 func Gap(files []File) error {
 	begins := func(f File) oplog.Index {
 		if f.Whole() {
@@ -97,11 +97,11 @@ func Gap(files []File) error {
 	}
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b File) int {
-		return cmp.Or(cmp.Compare(begins(a), begins(b)), cmp.Compare(a.Since, b.Since)) // a state before a range that begins there
+		return cmp.Or(cmp.Compare(begins(a), begins(b)), cmp.Compare(a.Since, b.Since)) // a state sorts before a range that begins at its index
 	})
 	reached := oplog.Index(0)
 	for _, f := range files {
-		if !f.Whole() && f.Since > reached && !(reached == 0 && slices.ContainsFunc(files, f.leadsOver)) {
+		if !f.Whole() && f.Since > reached && !(reached == 0 && slices.ContainsFunc(files, f.spans)) {
 			return fmt.Errorf("%w: %s continues after index %d, and the file before it ends at %d", ErrGap,
 				filepath.Base(f.Path), f.Since, reached)
 		}
@@ -110,8 +110,8 @@ func Gap(files []File) error {
 	return nil
 }
 
-// Chain is the newest state at or before an index, with the ranges that lead on from it without a gap, as far as they
-// go or to the one that holds the index. Index 0 means as far as there is.
+// Chain returns the newest state at or before an index, and the following ranges without a gap up to the one that
+// contains the index. Index 0 means as far as possible.
 func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	for _, f := range files {
 		if f.Whole() && (to == 0 || f.Index <= to) {
@@ -122,13 +122,13 @@ func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	case len(files) == 0:
 		return nil, fmt.Errorf("%w: the directory holds no backup", ErrNoBackup)
 	case chain == nil:
-		return nil, fmt.Errorf("%w: the oldest begins at index %d", ErrNoBackup, oldest(files))
+		return nil, fmt.Errorf("%w: the oldest begins at index %d", ErrNoBackup, oldestIndex(files))
 	}
 	return extendChain(files, chain, to), nil
 }
 
-// oldest is the index of the first state; when there is none, where the first range begins.
-func oldest(files []File) oplog.Index {
+// oldestIndex returns the index of the first state; without a state, the beginning of the first range.
+func oldestIndex(files []File) oplog.Index {
 	for _, f := range files {
 		if f.Whole() {
 			return f.Index
@@ -143,7 +143,7 @@ func extendChain(files, chain []File, to oplog.Index) []File {
 		if to != 0 && end >= to {
 			return chain
 		}
-		// Of the ranges that begin here or before, the one that leads farthest.
+		// Among the ranges that begin at or before the end, choose the one that ends last.
 		best := -1
 		for i, f := range files {
 			if !f.Whole() && f.Since <= end && f.Index > end && (best < 0 || f.Index > files[best].Index) {
@@ -157,8 +157,8 @@ func extendChain(files, chain []File, to oplog.Index) []File {
 	}
 }
 
-// Prune removes what is older than the newest keep states: the states before those and the ranges that end before the
-// oldest that stays. It returns what it removed.
+// Prune keeps the newest keep states and removes older states, and the ranges that end before the oldest remaining
+// state. It returns the removed files.
 func Prune(dir string, keep int) (removed []File, err error) {
 	files, err := List(dir)
 	if err != nil || keep <= 0 {
@@ -174,7 +174,7 @@ func Prune(dir string, keep int) (removed []File, err error) {
 		return nil, nil
 	}
 	oldest := states[len(states)-keep]
-	for _, f := range slices.Backward(files) { // the newest first: what is left when this is cut short leads on
+	for _, f := range slices.Backward(files) { // newest first: if this is interrupted, the remaining files still form a chain
 		if f.Whole() && f.Index >= oldest || !f.Whole() && f.Index > oldest {
 			continue
 		}
@@ -186,23 +186,23 @@ func Prune(dir string, keep int) (removed []File, err error) {
 	return removed, nil
 }
 
-// What is not whole yet, and for how long it may be at work.
+// Names of unfinished files and directories. Older ones than maxScratchAge are abandoned.
 const (
 	writingPattern   = ".writing-*"
 	verifyingPattern = ".cairn-verify-*.scratch"
-	restoringPattern = ".cairn-restore-*.scratch" // no name that a person would give
+	restoringPattern = ".cairn-restore-*.scratch" // unlikely to be a user's file
 	maxScratchAge    = 24 * time.Hour
 )
 
-// Sweep removes what processes that were killed had begun to write, to verify or to restore in a directory: each may
-// be as large as a whole state.
+// Sweep removes the unfinished files and directories that killed processes have left in a directory. Each may be as
+// large as a whole state.
 func Sweep(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, e := range entries {
-		w, _ := filepath.Match(writingPattern, e.Name()) // the patterns are well formed
+		w, _ := filepath.Match(writingPattern, e.Name()) // constant patterns: no error
 		v, _ := filepath.Match(verifyingPattern, e.Name())
 		r, _ := filepath.Match(restoringPattern, e.Name())
 		if is, ierr := e.Info(); ierr == nil && (w || v || r) && time.Since(is.ModTime()) > maxScratchAge {
@@ -212,14 +212,14 @@ func Sweep(dir string) (err error) {
 	return err
 }
 
-// Scratch makes a directory to restore into, below the system's temporary directory, for a command that removes it
-// when it ends. It first removes those that killed commands of this user have left there.
+// Scratch creates a directory to restore into, below the system's temporary directory. The caller removes it. Scratch
+// first removes directories that killed commands of this user have left there.
 func Scratch() (dir string, err error) {
-	_ = Sweep(os.TempDir()) // those of other users stay
+	_ = Sweep(os.TempDir()) // fails for those of other users
 	return os.MkdirTemp("", restoringPattern)
 }
 
-// Add writes a backup into a directory; it has its name when it is whole and on disk.
+// Add writes a backup into a directory. The file gets its final name after it is complete and synced.
 func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (path string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -240,8 +240,8 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	return path, nil
 }
 
-// An End says where the last backup of a directory ends, and what the log's time was there. A log with another time
-// at that index has another history: its range does not lead on.
+// An End is the index at which the last backup of a directory ends, and the log time there. A log with another time
+// at that index has another history, so its ranges must not follow this backup.
 type End struct {
 	Index oplog.Index `json:"index"`
 	Time  string      `json:"log_time"`
@@ -249,7 +249,7 @@ type End struct {
 
 const endFile = "end"
 
-// TimeAt is the time of the log in which the backup was made that ends at an index, blank where that is not known.
+// TimeAt returns the log time of the backup that ends at an index; blank if it is unknown.
 func TimeAt(dir string, index oplog.Index) string {
 	var end End
 	raw, err := os.ReadFile(filepath.Join(dir, endFile))
@@ -259,7 +259,7 @@ func TimeAt(dir string, index oplog.Index) string {
 	return end.Time
 }
 
-// Note says where the backup ends that was written last.
+// Note stores the end of the last written backup.
 func (e End) Note(dir string) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -268,7 +268,7 @@ func (e End) Note(dir string) error {
 	return syncwriter.Replace(filepath.Join(dir, endFile), raw, 0o600)
 }
 
-// Publish gives a finished file its name.
+// Publish renames a finished file to its final name, and syncs the directory.
 func Publish(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// world is a state with a log that tests write.
+// world is a state with a log, written by tests.
 type world struct {
 	t  *testing.T
 	st *statetest.State
@@ -63,7 +63,7 @@ func (w *world) remember(n int) {
 	}
 }
 
-// nothing moves the index as the log's own bookkeeping does.
+// nothing advances the index without an entry, like the log's own bookkeeping.
 func (w *world) nothing() {
 	w.at++
 	if _, err := w.st.Apply([]oplog.Record{{Index: w.at, Term: 3}}); err != nil {
@@ -91,7 +91,7 @@ func (w *world) backup(dir string, since oplog.Index) error {
 	return err
 }
 
-// put has a test's world backed up, or fails the test.
+// put backs up a world, or fails the test.
 func (w *world) put(dir string, since oplog.Index) {
 	w.t.Helper()
 	if err := w.backup(dir, since); err != nil {
@@ -279,7 +279,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 	}
 }
 
-// TestAppendedBytesAreFound: in a state and in a range, plain and sealed.
+// TestAppendedBytesAreFound: bytes appended to a state or a range, plain or sealed, are an error.
 func TestAppendedBytesAreFound(t *testing.T) {
 	suite.Full(t)
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
@@ -315,7 +315,7 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestATrimmedLogSaysSo: a range that would have a hole is rejected.
+// TestATrimmedLogSaysSo: a range is rejected if the log no longer has all of its records.
 func TestATrimmedLogSaysSo(t *testing.T) {
 	w := newWorld(t, state.Options{RetainOps: 10})
 	w.remember(100)
@@ -349,7 +349,7 @@ func TestARangeAroundAStateIsNoGap(t *testing.T) {
 	}
 }
 
-// TestAPruneThatIsCutShort leaves nothing that nothing leads to.
+// TestAPruneThatIsCutShort: an interrupted prune leaves no range without a preceding file.
 func TestAPruneThatIsCutShort(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	w.remember(2)

@@ -111,7 +111,7 @@ func TestAChainLeadsOverAPurge(t *testing.T) {
 	}
 }
 
-// textsOf are the texts of a database that are not forgotten, in the order in which they were said.
+// textsOf returns the texts of a database that are not forgotten, in order of creation.
 func textsOf(t *testing.T, s *state.State, db oplog.DB) (texts []string) {
 	t.Helper()
 	if err := s.Read(func(v *state.View) error {

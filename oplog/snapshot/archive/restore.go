@@ -18,20 +18,17 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A Target says how far to restore; the zero value means all there is. Index and Time are inclusive: what is later
-// stays out.
+// A Target is the point to restore to. The zero value means everything. Index and Time are inclusive.
 type Target struct {
 	Index    oplog.Index
 	Time     oplog.Time
-	Database string // the only database that is needed; others may lack what a purge erased
+	Database string // the only database needed; others may lack entries that a purge erased
 }
 
-// Restore builds the state of a directory's newest chain that reaches the target, in a new file at path, and checks
-// it: the state's own hash, and after each range that is applied wholly the hash that the range says. An existing
-// file is never touched.
+// Restore restores a directory's newest chain up to the target into a new state at path. It verifies the hash of the
+// state, and after each completely applied range the hash in that range. It never changes an existing file.
 //
-// Keys, when there are any, open what is encrypted and encrypt the new file. When ctx ends, so does the restore, and
-// nothing stays.
+// Keys, if not nil, decrypt the backups and encrypt the new state. If ctx ends, Restore removes the new state.
 func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) (at state.Point, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return at, fmt.Errorf("%s exists", path)
@@ -62,7 +59,7 @@ func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) 
 	}
 	var purged []oplog.DB
 	for _, f := range chain[1:] {
-		done, err := applyFile(ctx, st, f, to, keys)
+		done, err := applyRange(ctx, st, f, to, keys)
 		if err != nil {
 			return at, err
 		}
@@ -71,14 +68,14 @@ func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) 
 			break
 		}
 	}
-	if len(purged) > 0 { // files hold the rows that were replaced until they are merged
+	if len(purged) > 0 { // until compaction, files still contain the rows that were replaced
 		err = st.Compact(ctx, purged, false, 0)
 	}
 	return st.Point(), err
 }
 
-// checkTarget reports whether a chain leads to the target. Without an index it is to lead as far as there are files:
-// one that ends at a missing file would bring back less than was backed up.
+// checkTarget returns an error if a chain does not lead to the target. Without an index it must lead to the last
+// file: a chain that ends at a missing file would restore less than was backed up.
 func checkTarget(files, chain []File, to Target) error {
 	end := chain[len(chain)-1].Index
 	if to.Index == 0 {
@@ -90,8 +87,8 @@ func checkTarget(files, chain []File, to Target) error {
 	return nil
 }
 
-// chainFor begins with the newest state that is not past the target. When the target is a time, a state says only by
-// its newest entry whether it is past.
+// chainFor returns the chain that begins with the newest state at or before the target. For a target time it must
+// read states, because only a state's newest entry has its time.
 func chainFor(ctx context.Context, files []File, to Target, keys *seal.Ring) ([]File, error) {
 	if to.Time == 0 {
 		return Chain(files, to.Index)
@@ -109,7 +106,7 @@ func chainFor(ctx context.Context, files []File, to Target, keys *seal.Ring) ([]
 		if newest <= to.Time {
 			return extendChain(files, chain[:1], to.Index), nil
 		}
-		if limit = chain[0].Index - 1; limit < oldest(files) {
+		if limit = chain[0].Index - 1; limit < oldestIndex(files) {
 			return nil, fmt.Errorf("%w: the oldest is of %s; ask for that time or a later one", ErrNoBackup,
 				newest.Time().Format("2006-01-02T15:04:05.000000Z07:00"))
 		}
@@ -157,7 +154,7 @@ func readFile(ctx context.Context, path string, keys *seal.Ring, use func(io.Rea
 	return nil
 }
 
-// ctxReader is a reader that ends with its context.
+// ctxReader is a reader that fails once its context ends.
 type ctxReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -170,8 +167,8 @@ func (u ctxReader) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// applyFile applies a range, all of it or up to the target.
-func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *seal.Ring) (done state.Replayed, err error) {
+// applyRange applies a range up to the target.
+func applyRange(ctx context.Context, st *state.State, f File, to Target, keys *seal.Ring) (done state.Replayed, err error) {
 	err = readFile(ctx, f.Path, keys, func(in io.Reader) error {
 		done, err = st.ApplyRange(in, func(at oplog.Index, hlc oplog.Time) bool {
 			return (to.Index == 0 || at <= to.Index) && (to.Time == 0 || hlc <= to.Time)
@@ -184,11 +181,11 @@ func applyFile(ctx context.Context, st *state.State, f File, to Target, keys *se
 	return done, err
 }
 
-// ErrPurged says that a range lacks entries on the way to the target: a purge erased them before the range was
+// ErrPurged reports that a range lacks entries before the target, because a purge erased them before the range was
 // written.
 var ErrPurged = errors.New("a purge erased entries on the way there")
 
-// checkErased returns ErrPurged when a range that was applied up to the target lacks entries that the target needs.
+// checkErased returns ErrPurged if a range that was applied up to the target lacks entries that the target needs.
 func (to Target) checkErased(st *state.State, done state.Replayed) error {
 	first, names := oplog.Index(0), []string(nil)
 	err := st.Read(func(v *state.View) error {
@@ -212,14 +209,13 @@ func (to Target) checkErased(st *state.State, done state.Replayed) error {
 		strings.Join(names, ", "), done.End, first-1)
 }
 
-// Report holds what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Files []File
 	End   state.Point
 }
 
-// Verify restores the newest chain into a scratch state, comparing hashes all the way. The scratch lies in a
-// directory of its own below in.
+// Verify restores the newest chain into a scratch state below the directory in, verifies all hashes, and removes it.
 func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, err error) {
 	files, err := List(dir)
 	if err != nil {
