@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWhatPassesCheckSizeIsRead: a value that passes is read back by a client, and one that holds too much for it
-// does not pass.
+// TestWhatPassesCheckSizeIsRead: a client can read every value that passes CheckSize, and values that are too large
+// for it do not pass.
 func TestWhatPassesCheckSizeIsRead(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

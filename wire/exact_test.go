@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// A client's request is held to what its fields may be; the same bytes are taken where the reader is not exact, but
-// for a date.
+// UnpackExact rejects values out of range. Unpack accepts the same bytes, except for invalid dates.
 func TestUnpackExact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

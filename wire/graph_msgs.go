@@ -101,7 +101,7 @@ type ClaimRow struct {
 	Weight           float64  `wire:"weight"`
 }
 
-// ClaimsResult lists claims, oldest first.
+// ClaimsResult lists claims, newest first.
 type ClaimsResult struct {
 	Claims     []ClaimRow `wire:"claims"`
 	Incomplete string     `wire:"incomplete,extension"` // why there are more; blank when these are all

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestHowPayloadsAreCompressed: a payload is read whether or not it says how long it is, in one part or several, and
-// rejected when it is longer than allowed, whatever it says.
+// TestHowPayloadsAreCompressed: a compressed payload is read with or without an announced length, in one block or
+// several. It is rejected if it is longer than allowed, whatever length it announces.
 func TestHowPayloadsAreCompressed(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -67,8 +67,7 @@ func TestHowPayloadsAreCompressed(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAFrameAreCounted: values of a few bytes that take hundreds when they are decoded are rejected by their
-// number.
+// TestRecordsOfAFrameAreCounted: the number of values that take much more memory when decoded is limited.
 func TestRecordsOfAFrameAreCounted(t *testing.T) {
 	for n, ok := range map[int]bool{maxEntries: true, maxEntries + 1: false} {
 		f, err := Pack(OpOplogPush, 0,
@@ -83,7 +82,7 @@ func TestRecordsOfAFrameAreCounted(t *testing.T) {
 	}
 }
 
-// TestABitOfACompressedFrame: a bit that changes on the way never changes a message unnoticed.
+// TestABitOfACompressedFrame: a flipped bit in a compressed frame is always detected, or changes nothing.
 func TestABitOfACompressedFrame(t *testing.T) {
 	text := bytes.Repeat([]byte("a memory that travels "), 400)
 	f, err := Pack(OpRemember, 1, &Remember{Text: string(text)}, false)

@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestPositionsAreTakenAsTheyWereGiven: a position in the log is read as it was written, as the list of numbers that
-// it is to a client that speaks JSON, as the text that it is over HTTP, and as the number of the oldest clients.
+// TestPositionsAreTakenAsTheyWereGiven: a log position is read from bytes, from a list of numbers as JSON clients
+// send it, from a string as over HTTP, and from a number as the oldest clients send it.
 func TestPositionsAreTakenAsTheyWereGiven(t *testing.T) {
 	const at = field.Token(1<<40 + 7)
 	b, err := AppendPack(nil, OpStats, 1, &Fresh{MinIndex: at}, false)

@@ -75,7 +75,7 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	}
 }
 
-// stranger connects to a peer port and sends a hello, which may be rejected.
+// stranger is a connection to a peer port, on which the hello may be rejected.
 type stranger struct {
 	t  *testing.T
 	nc net.Conn

@@ -28,7 +28,7 @@ func (d *dialectCluster) siftLater(t *testing.T) {
 	laterKinds(t, d.here().Line.Home, d.nodes[(d.follower+1)%3].Line.Home)
 }
 
-// later returns a workspace's socket.
+// later is the client of a workspace's socket.
 type later struct {
 	t      *testing.T
 	socket string

@@ -14,8 +14,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/bench"
 )
 
-// TestEngines: in files and in memory an engine finds the text that has a question's words in its conversation, and
-// in no other.
+// TestEngines: engines in files and in memory find texts with a question's words only in the question's conversation.
 func TestEngines(t *testing.T) {
 	t.Parallel()
 	for name, open := range searchEngines {
@@ -114,8 +113,8 @@ func TestRecallAgainstBleve(t *testing.T) {
 	}
 }
 
-// TestRatios: twice as slow on each question is two times, without a doubt; half and twice as slow is once, with
-// doubt.
+// TestRatios: constant ratios of two have the mean two and an empty interval; ratios of a half and two have the mean
+// one and a wide interval.
 func TestRatios(t *testing.T) {
 	if mean, low, high := ratios([]float64{2, 4, 6}, []float64{1, 2, 3}); math.Abs(mean-2) > 1e-9 || high-low > 1e-9 {
 		t.Errorf("got %v, %v to %v", mean, low, high)

@@ -27,7 +27,7 @@ func TestScoresMeanWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestFactsHaveNoRelativeDates: the answer to a question of the set does not depend on the day on which it is asked.
+// TestFactsHaveNoRelativeDates: the answers to the set's questions do not depend on the current day.
 func TestFactsHaveNoRelativeDates(t *testing.T) {
 	t.Parallel()
 	questions, err := bench.ParseLines[bench.QueryLine](factQuestions)

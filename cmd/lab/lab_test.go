@@ -47,7 +47,7 @@ func figuresOf[R any](t *testing.T, args ...string) (r R) {
 		err = json.Unmarshal(out, &r)
 	}
 	if err != nil {
-		t.Fatalf("lab %v: %v\n%s%s", args, err, out, cairntest.TailOf(said.String(), 4000))
+		t.Fatalf("lab %v: %v\n%s%s", args, err, out, cairntest.Tail(said.String(), 4000))
 	}
 	return r
 }

@@ -86,8 +86,8 @@ func readsRange(stream []byte) (head snapshot.Head, n int, err error) {
 	return r.Head, n, nil
 }
 
-// TestStreams: what was written is read, and a stream that ends early, goes on, or has another bit is rejected under
-// its own name.
+// TestStreams: written streams can be read. A stream that is truncated, continues after its end, or has a flipped bit
+// is an error that names the kind of stream.
 func TestStreams(t *testing.T) {
 	list := []string{"a", "ab", "b"}
 	whole := rows(t, list)
@@ -130,7 +130,7 @@ func TestStreams(t *testing.T) {
 	}, snapshot.ErrRange)
 }
 
-// TestVersions: a stream of another version is rejected with what to do.
+// TestVersions: the error for another version says what to do.
 func TestVersions(t *testing.T) {
 	stream := rows(t, nil)
 	for _, version := range []byte{snapshot.Min - 1, snapshot.Max + 1} {

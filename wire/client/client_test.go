@@ -135,8 +135,7 @@ func TestAClusterThatTakesNothingJustNowIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestRepeatIsAskedAgain: where an outcome is not known, what a node knows again is asked again, and other changes
-// are not.
+// TestRepeatIsAskedAgain: after an unknown outcome, idempotent operations are retried and other changes are not.
 func TestRepeatIsAskedAgain(t *testing.T) {
 	var asked atomic.Int32
 	p := serve(t, func(s *session, f wire.Frame) bool {
@@ -214,7 +213,7 @@ func TestManyRequestsAnsweredBackwards(t *testing.T) {
 	wg.Wait()
 }
 
-// A subscriber that reads events slowly, or not at all, delays no request.
+// A subscriber that reads events slowly or not at all delays no request.
 func TestSlowSubscriberDelaysNoRequest(t *testing.T) {
 	flood := make(chan struct{})
 	p := serve(t, func(s *session, f wire.Frame) bool {
@@ -270,8 +269,8 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	}
 }
 
-// A refused token is the same on every node: no second one is asked. A node that has only started does not know yet:
-// the next one is asked.
+// A rejected token is rejected by every node, so the client does not try another one. A node that has just started
+// cannot decide yet, so the client tries the next one.
 func TestRefusedTokenIsFinal(t *testing.T) {
 	second := serve(t, func(*session, wire.Frame) bool { return false })
 	for _, starting := range []bool{false, true} {
@@ -315,7 +314,7 @@ func TestRefusedTokenIsFinal(t *testing.T) {
 	}
 }
 
-// A client that wants its own writes asks for their place in the log, unless the question says what it needs.
+// With OwnWrites, reads require the client's last log position, unless the request has its own requirement.
 func TestOwnWrites(t *testing.T) {
 	t.Parallel()
 	asked := make(chan field.Token, 4)
@@ -357,8 +356,7 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatCannotBeReadIsFinal: it would be as long, or as broken, the next time. Whether a write happened it
-// does not say.
+// TestAnAnswerThatCannotBeReadIsFinal: an unreadable answer is not retried. For a write, the outcome is unknown.
 func TestAnAnswerThatCannotBeReadIsFinal(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -377,7 +375,8 @@ func TestAnAnswerThatCannotBeReadIsFinal(t *testing.T) {
 	}
 }
 
-// TestWatchGoesOn: when a connection breaks within a log record, the rest of it comes, and nothing that came before.
+// TestWatchGoesOn: if the connection breaks within the events of a log record, the remaining events are delivered,
+// and none twice.
 func TestWatchGoesOn(t *testing.T) {
 	event := func(index, number int) *wire.Event {
 		return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestACallerWaitsForAConnectionWithinItsContext: callers that need a connection to a server that does not answer
-// share one attempt, and each returns when its own context ends, also while another waits on.
+// TestACallerWaitsForAConnectionWithinItsContext: callers share one attempt to connect to a silent server. Each
+// returns when its own context ends, while others continue to wait.
 func TestACallerWaitsForAConnectionWithinItsContext(t *testing.T) {
 	t.Parallel()
 	var hear atomic.Bool

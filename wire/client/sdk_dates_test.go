@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSDKsWriteDates: a date of the language is written as the day that it is, and one that is none is an error
-// before anything is sent: as null it would be a date that is not given.
+// TestSDKsWriteDates: native date values are encoded correctly. An invalid date is an error before the request,
+// because null would mean no date.
 func TestSDKsWriteDates(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

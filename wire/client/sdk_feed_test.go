@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire/sse"
 )
 
-// TestFeedsMissNoEventOfARecord: a connection breaks between the events of a record, and one of those that came does
-// not come again: its memory passes the filter no more.
+// TestFeedsMissNoEventOfARecord: the connection breaks between the events of a record, and a delivered event does not
+// come again, because its memory no longer passes the filter.
 func TestFeedsMissNoEventOfARecord(t *testing.T) {
 	t.Parallel()
 	type event struct{ index, number, id string }
@@ -53,7 +53,7 @@ print(",".join(told))`},
 	}
 }
 
-// TestAProxyNamesADate: a proxy that is asked again later may say so with a date.
+// TestAProxyNamesADate: Retry-After may be a date.
 func TestAProxyNamesADate(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

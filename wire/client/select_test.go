@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestARefusalWhileItConnects: a node that names a leader before it has taken a client's database is asked again.
+// TestARefusalWhileItConnects: a node that rejects the selection of a database and names the leader is asked again.
 func TestARefusalWhileItConnects(t *testing.T) {
 	t.Parallel()
 	var selected atomic.Bool

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// A server that is gone without a word, as one whose machine lost its network, is left in seconds; one that is only
-// slow, and answers a ping, is waited for.
+// The client leaves a dead server, such as one whose machine lost its network, within seconds. It waits for a slow
+// server that answers pings.
 func TestASilentServerIsLeft(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -43,8 +43,8 @@ func TestASilentServerIsLeft(t *testing.T) {
 	}
 }
 
-// TestASilentLeaderIsNotGoneBackTo: nodes that still take it for the leader name it, and it would cost as long again
-// to find out that it does not answer.
+// TestASilentLeaderIsNotGoneBackTo: a client does not return to a silent leader that other nodes still name, because
+// detecting the silence again would take as long.
 func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 	t.Parallel()
 	var dialled atomic.Int32
@@ -77,8 +77,8 @@ func TestASilentLeaderIsNotGoneBackTo(t *testing.T) {
 	}
 }
 
-// TestALateServerIsNotWaitedFor: what may be asked twice is asked of another node as soon as a server is late, long
-// before it is taken for gone.
+// TestALateServerIsNotWaitedFor: repeatable requests go to another node as soon as a server is late, long before the
+// connection is closed as dead.
 func TestALateServerIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	silent := servePings(t, true, func(*session, wire.Frame) bool { return true })
@@ -116,8 +116,8 @@ func TestALateServerIsWaitedForWhereItMust(t *testing.T) {
 	}
 }
 
-// TestASilentServerIsLeftByShortCalls: each call has less time than it takes to find a server silent, and less than a
-// dial may take. The first calls fail, and then one reaches the other server.
+// TestASilentServerIsLeftByShortCalls: with calls shorter than the detection of a silent server and than a dial, the
+// first calls fail, and then one reaches the other server.
 func TestASilentServerIsLeftByShortCalls(t *testing.T) {
 	t.Parallel()
 	var hear atomic.Bool
@@ -139,8 +139,8 @@ func TestASilentServerIsLeftByShortCalls(t *testing.T) {
 	})
 }
 
-// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: a client that is to be connected within its deadline tries
-// each address for its share.
+// TestAFirstAddressThatIsSilentLeavesTimeForTheOthers: with a deadline, each address gets its share of the time to
+// dial.
 func TestAFirstAddressThatIsSilentLeavesTimeForTheOthers(t *testing.T) {
 	t.Parallel()
 	silent := serveAuth(t, func() bool { return false }, func(*session, wire.Frame) bool { return true })

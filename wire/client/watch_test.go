@@ -22,8 +22,7 @@ func stored(index, number int) *wire.Event {
 	return &wire.Event{EventType: "stored", Data: wire.JSON(fmt.Sprintf(`{"index":%d,"number":%d}`, index, number))}
 }
 
-// subscriptions is a peer that answers each SUBSCRIBE, the first of them as the first function says, and notes where
-// each begins.
+// subscriptions runs a peer that answers each SUBSCRIBE with the next function, and records the cursors.
 func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *peer, cursors func() []field.Token) {
 	var mu sync.Mutex // connections are served side by side
 	var from []field.Token
@@ -45,8 +44,8 @@ func subscriptions(t *testing.T, each ...func(*session, wire.Frame) bool) (p *pe
 	}
 }
 
-// TestWatchTakesItsPlaceFromTheLogAlone: "leader" and "lagged" say how far the node is, which may be ahead of what it
-// has sent. A connection that breaks behind them costs no event.
+// TestWatchTakesItsPlaceFromTheLogAlone: the index in "leader" and "lagged" events may be ahead of the events sent,
+// so a watch does not resume from it. A connection that breaks after them loses no event.
 func TestWatchTakesItsPlaceFromTheLogAlone(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"leader", "lagged"} {
@@ -143,8 +142,8 @@ func TestCloseEndsAWatch(t *testing.T) {
 	}
 }
 
-// TestWatchMissesNoEventOfARecord: of a record of which some events came, one does not come again: its memory passes
-// the filter no more.
+// TestWatchMissesNoEventOfARecord: after a reconnect within a record, a delivered event does not come again, because
+// its memory no longer passes the filter.
 func TestWatchMissesNoEventOfARecord(t *testing.T) {
 	t.Parallel()
 	p, _ := subscriptions(t, func(s *session, f wire.Frame) bool {

@@ -33,7 +33,7 @@ func parse(s string) Object {
 	return o
 }
 
-// What one object may hold, and what is said of what it may not.
+// Valid objects, and the errors for invalid ones.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -133,7 +133,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// A date is the same instant however it is written; the epoch is not the zero that stands for no date.
+// All forms of a date give the same instant. The epoch is not the zero time, which means no date.
 func TestDate(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -182,7 +182,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// FuzzCheck: whatever a valid object holds is taken or rejected, and never breaks the check.
+// FuzzCheck: Check accepts or rejects any object without a panic.
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"text":"x","embedding":[1,2],"as_of":"2020-01-01","time_window":[1,2],"tags":["a\"]",""]}`)
 	f.Fuzz(func(t *testing.T, in string) {
@@ -193,7 +193,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// A list comes as one parameter with commas, as several parameters, or both.
+// A list may be one parameter with commas, several parameters, or both.
 func TestListOfTexts(t *testing.T) {
 	t.Parallel()
 	type request struct {
@@ -211,7 +211,7 @@ func TestListOfTexts(t *testing.T) {
 	}
 }
 
-// TestGapsOfAList: a number that was not measured is null in an answer's list, and the schema says so.
+// TestGapsOfAList: a list of numbers in an answer may contain null, and the schema allows it.
 func TestGapsOfAList(t *testing.T) {
 	type answer struct {
 		Lag []*float64 `json:"lag" doc:"Entries."`
@@ -225,7 +225,7 @@ func TestGapsOfAList(t *testing.T) {
 	}
 }
 
-// TestObjectInAnObject: an object in a request is checked and decoded as its own description says, at any depth.
+// TestObjectInAnObject: nested objects are checked and decoded by their own descriptions, at any depth.
 func TestObjectInAnObject(t *testing.T) {
 	t.Parallel()
 	type inner struct {
@@ -262,8 +262,8 @@ func TestObjectInAnObject(t *testing.T) {
 	}
 }
 
-// TestNumbersBeyondTheirType: a number too large for its field is the largest there, in a body and in a URL. A guard
-// that was sent is never left out.
+// TestNumbersBeyondTheirType: a number too large for its field becomes the type's maximum, in a body and in a URL, so
+// that a condition is never skipped.
 func TestNumbersBeyondTheirType(t *testing.T) {
 	t.Parallel()
 	type request struct {

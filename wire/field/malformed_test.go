@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMalformed: JSON that cannot be decoded is said to be so in words, by field where there is one.
+// TestMalformed: errors about undecodable JSON are readable and name the field, if there is one.
 func TestMalformed(t *testing.T) {
 	var to struct {
 		Name  string

@@ -32,8 +32,8 @@ func TestParseWhen(t *testing.T) {
 	}
 }
 
-// TestFormsOfNumbers: a parameter and a field may have a whole number in any form that JSON has, and none that is
-// wrong is left out.
+// TestFormsOfNumbers: parameters and fields accept whole numbers in all forms of JSON, and invalid numbers are never
+// ignored.
 func TestFormsOfNumbers(t *testing.T) {
 	t.Parallel()
 	type request struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHoldsAreGivenBack: the parts of a request, which run side by side, take what their answers need each, and all
-// of it comes back once, however late a part still asks.
+// TestHoldsAreGivenBack: concurrent parts of a request take what their answers need, and everything is released
+// exactly once, even if a part still asks after Release.
 func TestHoldsAreGivenBack(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()
@@ -39,8 +39,7 @@ func TestHoldsAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestAStarvedPartLeavesTheOthers: where the budget has no room for one answer's first row, that answer alone is
-// rejected.
+// TestAStarvedPartLeavesTheOthers: if the budget has no room for an answer's first row, only that answer is rejected.
 func TestAStarvedPartLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()

@@ -57,8 +57,8 @@ func TestSharesLeaveRoom(t *testing.T) {
 	})
 }
 
-// TestSharesWait: who finds no room waits for it, behind its own earlier requests and next to those of others. Who
-// leaves gives up its place.
+// TestSharesWait: a request without room waits after earlier requests of its principal, and independently of those of
+// others. A canceled request leaves its queue.
 func TestSharesWait(t *testing.T) {
 	t.Parallel()
 	s := NewBudget()
@@ -107,7 +107,7 @@ func (s *Shares) queued() int {
 	return n
 }
 
-// TestAShareOfOne: where there is one of a thing, such as a request that may be under way, somebody gets it.
+// TestAShareOfOne: a resource of size one can be acquired.
 func TestAShareOfOne(t *testing.T) {
 	t.Parallel()
 	s := NewShares(1)

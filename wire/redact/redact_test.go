@@ -119,7 +119,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// worked returns how long this process has had a core: a busy machine makes it wait, which makes no difference here.
+// worked returns the CPU time of this process, which does not depend on the load of the machine.
 func worked(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -129,8 +129,8 @@ func worked(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestLongText guards against a rule whose cost is not linear, or far from it: the largest frame must not hold a
-// core.
+// TestLongText checks that the rules are about linear in the length of the text, so that the largest frame does not
+// occupy a core.
 func TestLongText(t *testing.T) {
 	suite.Full(t)
 	size := 1 << 20

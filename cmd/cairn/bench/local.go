@@ -79,7 +79,7 @@ func (c *LocalCluster) Reopen(ctx context.Context, i int) error {
 // Gateway returns the URL of the first node's gateway.
 func (c *LocalCluster) Gateway() string { return "http://" + c.Nodes[0].Addrs().HTTP }
 
-// A clusterUnderTest is the cluster under test: the one that flags name, or nodes that the bench started.
+// A clusterUnderTest is the measured cluster: the one in the flags, or nodes that the bench started.
 type clusterUnderTest struct {
 	cfg         client.Config
 	description string // its description in reports

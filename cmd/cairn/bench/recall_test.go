@@ -62,7 +62,7 @@ func TestRecallAgainst(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
-	var p pairs
+	var p qualityPairs
 	for _, ours := range []float64{1, 0, 1, 1} {
 		p.add(quality{Recall10: ours}, quality{Recall10: .5})
 	}

@@ -5,7 +5,7 @@
 //	cd cmd/lab/etcd && go run . --clients 1,64 --rounds 5 --for 5s
 //
 // Rounds alternate between the two, so that what else the machine does falls on both; the table shows medians of the
-// rounds and their ratio. Every member is a its own process with its own directory and syncs what it acknowledges.
+// rounds and their ratio. Every member is its own process with its own directory and syncs what it acknowledges.
 // A Cairn write is a memory with a text and a vector, searchable when it is acknowledged; an etcd write is a put of a
 // fresh key with a value as long as both. With --bare the same bytes are a memory's metadata, so that there is one
 // word to index: what is left is log and state.

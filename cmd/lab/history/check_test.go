@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// good is a history with nothing wrong: a set and a register, with writes whose outcome is unknown and attempts that
-// were rejected.
+// good is a correct history: a set and a register, with unknown outcomes and rejected attempts.
 const good = `
 {"op":"begin","node":2}
 {"op":"add","key":"set-1","value":1,"id":"a","index":11,"from":10,"to":20}
@@ -54,8 +53,8 @@ func TestHistoryWithNothingWrong(t *testing.T) {
 	}
 }
 
-// TestPlantedViolationsAreFound plants one thing in a history that has nothing wrong: it is found, and nothing but
-// what follows from it.
+// TestPlantedViolationsAreFound changes one thing in a correct history. The check finds this violation and only those
+// that follow from it.
 func TestPlantedViolationsAreFound(t *testing.T) {
 	t.Parallel()
 	const setClosed, registerClosed = `{"op":"close","key":"set-1"}`, `{"op":"close","key":"register-1"}`

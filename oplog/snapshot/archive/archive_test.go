@@ -99,7 +99,8 @@ func (w *world) put(dir string, since oplog.Index) {
 	}
 }
 
-// backedUp is a world of n memories and a few more, and a directory with its state and a range behind it.
+// backedUp returns a state of n memories and a few more, and a directory with a backup of the state and a range after
+// it.
 func backedUp(t *testing.T, n, more int, keys *seal.Ring) (w *world, dir string, files []File) {
 	t.Helper()
 	w, dir = newWorld(t, state.Options{}), t.TempDir()
@@ -135,7 +136,8 @@ func writeFile(t *testing.T, path string, b []byte) {
 	}
 }
 
-// TestEveryPointIsReached: a state and two ranges restore to each index, with the hash the source had there.
+// TestEveryPointIsReached: a state and two ranges can be restored to each index, with the source's hash at that
+// index.
 func TestEveryPointIsReached(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	sums := map[oplog.Index]state.Sum{}
@@ -246,8 +248,8 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-// TestAMissingFileIsFound: verification fails, and a restore does not bring back less than was backed up, unless it
-// is asked for it.
+// TestAMissingFileIsFound: verification fails, and a restore does not restore less than was backed up, except to a
+// requested index before the gap.
 func TestAMissingFileIsFound(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	ends := []oplog.Index{}
@@ -324,9 +326,9 @@ func TestATrimmedLogSaysSo(t *testing.T) {
 	}
 }
 
-// TestARangeAroundAStateIsNoGap: a range may begin before a whole state and end behind it, as when the node that made
-// the state was behind the one that made the range. The state leads to the rest of it, after the states before it are
-// pruned too.
+// TestARangeAroundAStateIsNoGap: a range may begin before a state and end after it, if the node that made the state
+// was behind the one that made the range. The rest of the range follows the state, also after earlier states are
+// pruned.
 func TestARangeAroundAStateIsNoGap(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	w.remember(2)

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/store/storetest"
 )
 
-// TestAChainLeadsOverAPurge: ranges go on over a purge. Its database cannot be restored to a point inside the range
-// with the purge; the other one can.
+// TestAChainLeadsOverAPurge: a chain continues over a purge. The purged database cannot be restored to a point inside
+// the range with the purge; the other one can.
 func TestAChainLeadsOverAPurge(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestADamagedSealedBackupIsNamed: bits of encrypted backups flip, files are cut, and blocks of one are put into
-// another. Verify names the file, and nothing is restored from it.
+// TestADamagedSealedBackupIsNamed: for encrypted backups with flipped bits, truncated files, and blocks of other
+// files, Verify names the file, and nothing is restored from it.
 func TestADamagedSealedBackupIsNamed(t *testing.T) {
 	t.Parallel()
 	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
@@ -42,8 +42,8 @@ func TestADamagedSealedBackupIsNamed(t *testing.T) {
 	}
 }
 
-// TestARefusedRestoreLeavesNothing: without the key, and from a damaged file, there is no state in the place, so that
-// the next restore finds room for one.
+// TestARefusedRestoreLeavesNothing: a restore without the key or from a damaged file leaves no state behind, so that
+// the next restore can succeed.
 func TestARefusedRestoreLeavesNothing(t *testing.T) {
 	t.Parallel()
 	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
