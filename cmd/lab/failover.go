@@ -124,8 +124,8 @@ func (b *failoverBench) write(ctx context.Context, c *client.Client) error {
 
 // The bounds of a round.
 const (
-	failoverWhole = trial.WholeIn          // until writes go on
-	failoverCalm  = 500 * time.Millisecond // of normal writes before and after, to isolate the failover
+	failoverTimeout = trial.WholeIn          // until writes go on
+	calmTime        = 500 * time.Millisecond // of normal writes before and after, to isolate the failover
 )
 
 // round ends the leader of a complete cluster and waits until writes continue.
@@ -134,7 +134,7 @@ func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) 
 	if err != nil {
 		return r, err
 	}
-	if err := pause.For(ctx, failoverCalm); err != nil {
+	if err := pause.For(ctx, calmTime); err != nil {
 		return r, err
 	}
 	n := b.cluster.Nodes[leader]
@@ -162,7 +162,7 @@ func (b *failoverBench) round(ctx context.Context) (r failoverRound, err error) 
 // gap returns the longest time between acknowledgements around a time, once writes have continued for a while after
 // it.
 func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, error) {
-	limit := at.Add(failoverWhole)
+	limit := at.Add(failoverTimeout)
 	for ; time.Now().Before(limit) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 		b.mu.Lock()
 		first, _ := slices.BinarySearchFunc(b.acks, at, time.Time.Compare)
@@ -176,11 +176,11 @@ func (b *failoverBench) gap(ctx context.Context, at time.Time) (time.Duration, e
 			}
 		}
 		// An acknowledgement may still arrive after the leader's end, so the longest gap must itself be over.
-		if len(around) > 1 && time.Since(at) > 2*failoverCalm && around[len(around)-1].Sub(end) > failoverCalm {
+		if len(around) > 1 && time.Since(at) > 2*calmTime && around[len(around)-1].Sub(end) > calmTime {
 			return longest, nil
 		}
 	}
-	return 0, cmp.Or(ctx.Err(), fmt.Errorf("no write was acknowledged for %s", failoverWhole))
+	return 0, cmp.Or(ctx.Err(), fmt.Errorf("no write was acknowledged for %s", failoverTimeout))
 }
 
 func (r *failoverReport) Print(a *cli.Streams) error {

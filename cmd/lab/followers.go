@@ -17,10 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// besideRun measures how recalls on the followers affect writes on the leader. Each round measures the writes alone,
+// followersRun measures how recalls on the followers affect writes on the leader. Each round measures the writes alone,
 // during the recalls, and during the same recalls on a node outside the cluster, which uses as much of the machine
 // without affecting the cluster. Figures are medians over the rounds; ratios are medians of the rounds' ratios.
-type besideRun struct {
+type followersRun struct {
 	Clients int           `json:"clients"`
 	Rounds  int           `json:"rounds"`
 	Alone   trial.Figures `json:"alone"`
@@ -37,25 +37,25 @@ type fraction struct {
 	P99 float64 `json:"p99"`
 }
 
-// besides names the turns of a round.
-var besides = []string{"alone", "recalls elsewhere", "recalls on followers"}
+// turnNames names the turns of a round.
+var turnNames = []string{"alone", "recalls elsewhere", "recalls on followers"}
 
 const (
 	turnAlone = iota
-	turnStray
-	turnBeside
+	turnElsewhere
+	turnFollowers
 )
 
-type besideReport struct {
-	Bytes    int         `json:"text_bytes"`
-	Target   float64     `json:"recalls_target_per_second"`
-	Memories int         `json:"memories_recalled_from"`
-	Runs     []besideRun `json:"runs"`
+type followersReport struct {
+	Bytes    int            `json:"text_bytes"`
+	Target   float64        `json:"recalls_target_per_second"`
+	Memories int            `json:"memories_recalled_from"`
+	Runs     []followersRun `json:"runs"`
 }
 
 const (
-	besideReaders = 8    // distributed over both followers
-	besideFill    = 2000 // memories that the recalls find
+	followersReaders = 8    // distributed over both followers
+	followersFill    = 2000 // memories that the recalls find
 )
 
 type followersBench struct {
@@ -102,10 +102,10 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 		return nil, err
 	}
 	writes := own.Client(own.Nodes[leader])
-	readers := make([][]*bench.Loader, len(besides)) // none in the turn with writes alone
+	readers := make([][]*bench.Loader, len(turnNames)) // none in the turn with writes alone
 	for i := range 2 {
-		for turn, cfg := range map[int]client.Config{turnStray: stray.Client(), turnBeside: own.Client(own.Nodes[(leader+1+i)%3])} {
-			more, err := l.Loaders(ctx, cfg, besideReaders/2, 0)
+		for turn, cfg := range map[int]client.Config{turnElsewhere: stray.Client(), turnFollowers: own.Client(own.Nodes[(leader+1+i)%3])} {
+			more, err := l.Loaders(ctx, cfg, followersReaders/2, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -117,47 +117,47 @@ func (b *followersBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, e
 		if err != nil {
 			return nil, err
 		}
-		if err := filler[0].Fill(ctx, l, besideFill); err != nil {
+		if err := filler[0].Fill(ctx, l, followersFill); err != nil {
 			return nil, err
 		}
 	}
-	r := &besideReport{Bytes: b.Bytes, Target: b.reads, Memories: besideFill}
+	r := &followersReport{Bytes: b.Bytes, Target: b.reads, Memories: followersFill}
 	for _, n := range b.Clients {
 		fmt.Fprintf(l.Err, "clients: %d\n", n)
-		turns, err := trial.Rounds(l.Streams, b.rounds, besides, func(i int) (besideTurn, error) { return b.turn(ctx, writes, readers[i], n) })
+		turns, err := trial.Rounds(l.Streams, b.rounds, turnNames, func(i int) (followersTurn, error) { return b.turn(ctx, writes, readers[i], n) })
 		if err != nil {
 			return nil, err
 		}
-		r.Runs = append(r.Runs, besideRunOf(n, b.rounds, turns))
+		r.Runs = append(r.Runs, newFollowersRun(n, b.rounds, turns))
 	}
 	return r, nil
 }
 
-// A besideTurn holds the writes of one turn, and the recalls during them.
-type besideTurn struct {
+// A followersTurn holds the writes of one turn, and the recalls during them.
+type followersTurn struct {
 	writes  bench.WriteRun
 	recalls bench.LoadRun
 }
 
-func besideRunOf(clients, rounds int, turns [][]besideTurn) besideRun {
+func newFollowersRun(clients, rounds int, turns [][]followersTurn) followersRun {
 	mid := func(turn int) trial.Figures {
-		return trial.FiguresOf(api.Each(turns[turn], func(t besideTurn) bench.WriteRun { return t.writes }))
+		return trial.FiguresOf(api.Each(turns[turn], func(t followersTurn) bench.WriteRun { return t.writes }))
 	}
 	to := func(base int) fraction {
 		var p50, p99 []float64
-		for i, t := range turns[turnBeside] {
+		for i, t := range turns[turnFollowers] {
 			p50, p99 = append(p50, t.writes.P50/turns[base][i].writes.P50), append(p99, t.writes.P99/turns[base][i].writes.P99)
 		}
 		return fraction{trial.Median(p50), trial.Median(p99)}
 	}
-	return besideRun{Clients: clients, Rounds: rounds, Alone: mid(turnAlone), Stray: mid(turnStray), Beside: mid(turnBeside),
-		ToAlone: to(turnAlone), ToStray: to(turnStray),
-		Recalls: trial.MedianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.Rate }),
-		Recall:  trial.MedianOf(turns[turnBeside], func(t besideTurn) float64 { return t.recalls.P50 })}
+	return followersRun{Clients: clients, Rounds: rounds, Alone: mid(turnAlone), Stray: mid(turnElsewhere), Beside: mid(turnFollowers),
+		ToAlone: to(turnAlone), ToStray: to(turnElsewhere),
+		Recalls: trial.MedianOf(turns[turnFollowers], func(t followersTurn) float64 { return t.recalls.Rate }),
+		Recall:  trial.MedianOf(turns[turnFollowers], func(t followersTurn) float64 { return t.recalls.P50 })}
 }
 
 // turn measures writes once, while the readers, if any, recall at the target rate.
-func (b *followersBench) turn(ctx context.Context, cfg client.Config, readers []*bench.Loader, n int) (t besideTurn, err error) {
+func (b *followersBench) turn(ctx context.Context, cfg client.Config, readers []*bench.Loader, n int) (t followersTurn, err error) {
 	reading, stop := context.WithCancel(ctx)
 	read := make(chan bench.LoadRun, 1)
 	go func() { // counts recalls that are in progress at the end
@@ -172,13 +172,13 @@ func (b *followersBench) turn(ctx context.Context, cfg client.Config, readers []
 	return t, err
 }
 
-func (r *besideReport) Print(a *cli.Streams) error {
+func (r *followersReport) Print(a *cli.Streams) error {
 	fmt.Fprintf(a.Out, "three nodes, texts of %d bytes; beside: %.0f recalls a second\n", r.Bytes, r.Target)
 	w := tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	for _, n := range r.Runs {
 		fmt.Fprintf(w, "\nclients: %d\twrites/s\tp50 ms\tp99 ms\t\n", n.Clients)
 		for i, f := range []trial.Figures{n.Alone, n.Stray, n.Beside} {
-			fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t\n", besides[i], f.Rate, f.P50, f.P99)
+			fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f\t\n", turnNames[i], f.Rate, f.P50, f.P99)
 		}
 		fmt.Fprintf(w, "to alone\t\t%.2f\t%.2f\t\nto elsewhere\t\t%.2f\t%.2f\t\n", n.ToAlone.P50, n.ToAlone.P99,
 			n.ToStray.P50, n.ToStray.P99)

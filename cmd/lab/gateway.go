@@ -133,7 +133,7 @@ func (b *gatewayBench) idle(ctx context.Context, l *bench.Rig, to *bench.Loader)
 	if b.streams == 0 {
 		return 0, nil
 	}
-	before := inUse()
+	before := memoryInUse()
 	for range b.streams {
 		nc, err := new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(to.URL, "http://"))
 		if err != nil {
@@ -148,10 +148,10 @@ func (b *gatewayBench) idle(ctx context.Context, l *bench.Rig, to *bench.Loader)
 			}
 		}
 	}
-	return float64(inUse()-before) / float64(b.streams), nil
+	return float64(memoryInUse()-before) / float64(b.streams), nil
 }
 
-func inUse() int64 {
+func memoryInUse() int64 {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats

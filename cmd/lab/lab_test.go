@@ -84,7 +84,7 @@ func TestFailover(t *testing.T) {
 func TestFollowers(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "measures, which the race detector falsifies")
-	r := figuresOf[besideReport](t, "followers", "--cairn", cairntest.Binary(), "--reads", "50", "--rounds", "1",
+	r := figuresOf[followersReport](t, "followers", "--cairn", cairntest.Binary(), "--reads", "50", "--rounds", "1",
 		"--clients", "1", "--for", "300ms")
 	if len(r.Runs) != 1 {
 		t.Fatalf("got %+v", r)
@@ -92,7 +92,7 @@ func TestFollowers(t *testing.T) {
 	n := r.Runs[0]
 	for i, f := range []trial.Figures{n.Alone, n.Stray, n.Beside} {
 		if f.P50 <= 0 || f.Rate <= 0 {
-			t.Errorf("%s: %+v", besides[i], f)
+			t.Errorf("%s: %+v", turnNames[i], f)
 		}
 	}
 	if n.Recalls <= 0 || n.ToAlone.P50 <= 0 || n.ToStray.P50 <= 0 {

@@ -77,7 +77,7 @@ func (t *lagTask) update(change func()) {
 	change()
 }
 
-func (t *lagTask) take() (n int, ok bool) {
+func (t *lagTask) nextMemory() (n int, ok bool) {
 	t.update(func() {
 		if ok = len(t.left) > 0; ok {
 			n = t.left[len(t.left)-1]
@@ -110,7 +110,7 @@ func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) 
 	end := make(chan struct{})
 	var beside sync.WaitGroup
 	for _, c := range readers {
-		beside.Go(func() { t.note(t.look(ctx, c.Client, writing)) })
+		beside.Go(func() { t.addError(t.recallWritten(ctx, c.Client, writing)) })
 	}
 	beside.Go(func() { t.watch(ctx, end) })
 	start := time.Now()
@@ -134,7 +134,7 @@ func (b *lagBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, error) 
 	return r, errors.Join(err, t.err)
 }
 
-func (t *lagTask) note(err error) { t.update(func() { t.err = errors.Join(t.err, err) }) }
+func (t *lagTask) addError(err error) { t.update(func() { t.err = errors.Join(t.err, err) }) }
 
 // write writes batches at a rate of memories per second. It stops at the first error.
 func (t *lagTask) write(ctx context.Context, s bench.Durations, writers []*bench.Loader, rate float64) error {
@@ -162,11 +162,11 @@ func (t *lagTask) write(ctx context.Context, s bench.Durations, writers []*bench
 	return context.Cause(ctx)
 }
 
-// look recalls acknowledged memories, until none is left after the writing.
-func (t *lagTask) look(ctx context.Context, cl *client.Client, writing context.Context) error {
+// recallWritten recalls acknowledged memories, until none is left after the writing.
+func (t *lagTask) recallWritten(ctx context.Context, cl *client.Client, writing context.Context) error {
 	for {
 		early := writing.Err() == nil
-		n, ok := t.take()
+		n, ok := t.nextMemory()
 		if !ok && !early {
 			return nil
 		}
@@ -207,7 +207,7 @@ func (t *lagTask) gauge(ctx context.Context) float64 {
 	if err == nil && !has {
 		err = errors.New("the node does not say its index lag")
 	}
-	t.note(err)
+	t.addError(err)
 	return v
 }
 

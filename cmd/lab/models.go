@@ -18,24 +18,24 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// A madeModel is a synthetic embedding model for a set with known answers. Its fields set its quality.
-type madeModel struct {
-	name  string
-	knows float64 // similarity of an answer's vector to its question's; 0: none
-	fools int     // wrong lines of the conversation per question that are similar too
-	words float64 // weight of the hash of the text's words in a vector
+// A syntheticModel is a synthetic embedding model for a set with known answers. Its fields set its quality.
+type syntheticModel struct {
+	name       string
+	similarity float64 // similarity of an answer's vector to its question's; 0: none
+	wrongLines int     // wrong lines of the conversation per question that are similar too
+	wordWeight float64 // weight of the hash of the text's words in a vector
 }
 
-var madeModels = []madeModel{
+var syntheticModels = []syntheticModel{
 	{name: "random"},
-	{name: "words", words: 1},
-	{name: "weak", knows: .2, fools: 20},
-	{name: "mid", knows: .3, fools: 10},
-	{name: "strong", knows: .4, fools: 4},
-	{name: "mid, words", knows: .3, fools: 10, words: .7},
+	{name: "words", wordWeight: 1},
+	{name: "weak", similarity: .2, wrongLines: 20},
+	{name: "mid", similarity: .3, wrongLines: 10},
+	{name: "strong", similarity: .4, wrongLines: 4},
+	{name: "mid, words", similarity: .3, wrongLines: 10, wordWeight: .7},
 }
 
-const madeDims = 256
+const syntheticDims = 256
 
 // modelsReport holds, for each set and model, the recall of words, of the model, and of both together.
 type modelsReport struct {
@@ -86,7 +86,7 @@ func (f *modelsBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, erro
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range madeModels {
+		for _, m := range syntheticModels {
 			if len(f.only) > 0 && !slices.Contains(f.only, m.name) {
 				continue
 			}
@@ -113,12 +113,12 @@ func (f *modelsBench) Run(ctx context.Context, l *bench.Rig) (bench.Report, erro
 }
 
 // embed sets the vectors of all lines and questions of a set.
-func (m *madeModel) embed(set *bench.Set) {
-	rng, words := rand.New(rand.NewPCG(3, 4)), hashes{}
+func (m *syntheticModel) embed(set *bench.Set) {
+	rng, words := rand.New(rand.NewPCG(3, 4)), wordVectors{}
 	random := func() []float64 {
-		v := make([]float64, madeDims)
+		v := make([]float64, syntheticDims)
 		for i := range v {
-			v[i] = rng.NormFloat64() / math.Sqrt(madeDims)
+			v[i] = rng.NormFloat64() / math.Sqrt(syntheticDims)
 		}
 		return v
 	}
@@ -127,22 +127,22 @@ func (m *madeModel) embed(set *bench.Set) {
 		vectors[i] = random()
 		byConv[l.Conv] = append(byConv[l.Conv], i)
 		at[[2]string{l.Conv, l.ID}] = i
-		add(vectors[i], words.of(l.Text), m.words)
+		add(vectors[i], words.of(l.Text), m.wordWeight)
 	}
 	for i := range set.Questions {
 		q := &set.Questions[i]
 		v, near := random(), byConv[q.Conv]
-		if m.knows > 0 {
+		if m.similarity > 0 {
 			for _, id := range q.Evidence {
 				if line, ok := at[[2]string{q.Conv, id}]; ok {
-					add(vectors[line], v, m.knows*(.5+rng.Float64()))
+					add(vectors[line], v, m.similarity*(.5+rng.Float64()))
 				}
 			}
-			for range m.fools {
-				add(vectors[near[rng.IntN(len(near))]], v, m.knows*(.5+rng.Float64()))
+			for range m.wrongLines {
+				add(vectors[near[rng.IntN(len(near))]], v, m.similarity*(.5+rng.Float64()))
 			}
 		}
-		add(v, words.of(q.Query), m.words)
+		add(v, words.of(q.Query), m.wordWeight)
 		q.Embedding = unit(v)
 	}
 	for i := range set.Lines {
@@ -156,19 +156,19 @@ func add(to, v []float64, share float64) {
 	}
 }
 
-// hashes caches a random direction for each word.
-type hashes map[string][]float64
+// wordVectors caches a random direction for each word.
+type wordVectors map[string][]float64
 
 // of returns the mean direction of a text's words.
-func (h hashes) of(text string) []float64 {
-	v := make([]float64, madeDims)
+func (h wordVectors) of(text string) []float64 {
+	v := make([]float64, syntheticDims)
 	for _, w := range strings.Fields(strings.ToLower(text)) {
 		w = strings.Trim(w, ".,?!;:\"'()")
 		if h[w] == nil {
 			sum := fnv.New64a()
 			sum.Write([]byte(w))
 			rng := rand.New(rand.NewPCG(sum.Sum64(), 5))
-			h[w] = make([]float64, madeDims)
+			h[w] = make([]float64, syntheticDims)
 			for i := range h[w] {
 				h[w][i] = rng.NormFloat64()
 			}

@@ -122,15 +122,15 @@ func dialWire(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (fun
 	}, err
 }
 
-// kept returns an HTTP loader with its own connections, which the rig closes.
-func kept(l *bench.Rig, url, token string) *bench.Loader {
+// keptLoader returns an HTTP loader with its own connections, which the rig closes.
+func keptLoader(l *bench.Rig, url, token string) *bench.Loader {
 	own := &http.Client{Transport: &http.Transport{}}
 	l.OnClose(func() error { own.CloseIdleConnections(); return nil })
 	return &bench.Loader{URL: url, Token: token, HTTP: own}
 }
 
 func dialHTTP(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (func(int) error, error) {
-	c := kept(l, n.Line.HTTP, n.Token)
+	c := keptLoader(l, n.Line.HTTP, n.Token)
 	return func(k int) error { return c.Post(ctx, "/v1/remember", map[string]any{"text": note(k, who)}) }, nil
 }
 
@@ -156,7 +156,7 @@ func dialCovenant(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) 
 
 func dialString(command func(k, who int) string) dialer {
 	return func(ctx context.Context, l *bench.Rig, n *trial.DevNode, who int) (func(int) error, error) {
-		c := kept(l, n.Line.String, "")
+		c := keptLoader(l, n.Line.String, "")
 		post := func(path string, body any) error {
 			resp, err := c.Send(ctx, path, body, [2]string{"X-Agent-Id", "bench"})
 			if err != nil {

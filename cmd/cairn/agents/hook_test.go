@@ -262,8 +262,7 @@ func away(t testing.TB, name string) *record {
 	return r
 }
 
-// TestEveryToolsInput: each tool's input about a use becomes one capture, and its start of a session gets an answer
-// in the tool's form.
+// TestEveryToolsInput: each tool's input becomes one capture, and its start of a session gets an answer in its form.
 func TestEveryToolsInput(t *testing.T) {
 	for _, c := range []struct{ tool, event, in, tells, keeps string }{
 		{"claude", "SessionStart", `{"session_id":"s","cwd":"/"}`,

@@ -53,11 +53,11 @@ func drawn(t *testing.T, raw []byte) {
 
 // TestCurve: a load's curve has a line for the median and one for the tail of each workload.
 func TestCurve(t *testing.T) {
-	raw := curve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 3},
+	raw := loadCurve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 3},
 		{Workload: "write", Requests: 1, Rate: 100, P50: .5, P99: 40}, {Workload: "a<b", Requests: 1, Rate: 50, P50: 2, P99: 2}})
 	drawn(t, raw)
 	if n := strings.Count(string(raw), "<polyline"); n != 4 || !strings.Contains(string(raw), "a&lt;b: median") {
 		t.Errorf("%d lines in %s", n, raw)
 	}
-	drawn(t, curve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 1}}))
+	drawn(t, loadCurve([]LoadRun{{Workload: "write", Requests: 1, Rate: 200, P50: 1, P99: 1}}))
 }

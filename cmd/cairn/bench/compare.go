@@ -68,8 +68,8 @@ func compareRuns(before, after []LoadRun) (rows []comparedRun) {
 	return rows
 }
 
-// curve draws latency over load as SVG: for each workload a line for the median and one for the 99th percentile.
-func curve(runs []LoadRun) []byte {
+// loadCurve draws latency over load as SVG: for each workload a line for the median and one for the 99th percentile.
+func loadCurve(runs []LoadRun) []byte {
 	p := Plot{X: Axis{Unit: "/s"}, Y: Axis{Unit: " ms", Log: true}} // a logarithmic scale keeps the tail readable
 	var names []string
 	for _, r := range runs {

@@ -182,7 +182,7 @@ func (b *loadBench) writeFiles(r *LoadReport) error {
 	if b.svg == "" {
 		return nil
 	}
-	return os.WriteFile(b.svg, curve(r.Runs), 0o644)
+	return os.WriteFile(b.svg, loadCurve(r.Runs), 0o644)
 }
 
 // Durations of a load: first WarmUp, which is not counted, then Measure.

@@ -186,8 +186,8 @@ func (k key) set(f *File, text string) (err error) {
 // HexKeyEnv is YantrikDB's environment variable for the master key. It is used only if no other source is configured.
 const HexKeyEnv = "YANTRIKDB_ENCRYPTION_KEY_HEX"
 
-// override sets the keys that have a value in the environment.
-func override(f *File, env func(string) string) error {
+// applyEnvironment sets the keys that have a value in the environment.
+func applyEnvironment(f *File, env func(string) string) error {
 	for _, k := range keys {
 		for _, name := range k.variables() {
 			v := env(name)

@@ -62,7 +62,7 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 	if len(f.Raft) > 0 {
 		log.Warn("configuration sections without effect in this build", "path", path, "sections", "raft")
 	}
-	if err := override(&f, env); err != nil {
+	if err := applyEnvironment(&f, env); err != nil {
 		return Setup{}, err
 	}
 	flags(&f)

@@ -40,7 +40,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 			if err := k.set(&want, text); err != nil {
 				t.Fatal(err)
 			}
-			err := override(&got, func(asked string) string { return map[string]string{name: text}[asked] })
+			err := applyEnvironment(&got, func(asked string) string { return map[string]string{name: text}[asked] })
 			if fmt.Sprint(got) == fmt.Sprint(File{}) || err != nil || len(fmt.Sprint(got)) != len(fmt.Sprint(want)) {
 				t.Errorf("%s sets %+v, want %+v (%v)", name, got, want, err)
 			}

@@ -72,7 +72,7 @@ func recall(s *cli.Streams) *cobra.Command {
 				body["time_window"] = []float64{since, cmp.Or(until, field.Seconds(time.Now().AddDate(100, 0, 0)))}
 			}
 			var raw json.RawMessage
-			if err := ask(c.Context(), &t, body, &raw); err != nil {
+			if err := sendRecall(c.Context(), &t, body, &raw); err != nil {
 				return err
 			}
 			if t.JSON {
@@ -92,8 +92,8 @@ func recall(s *cli.Streams) *cobra.Command {
 	return c
 }
 
-// ask sends the recall over the wire protocol, or with --json over HTTP, where answers have no size limit.
-func ask(ctx context.Context, t *cli.Target, body map[string]any, answer *json.RawMessage) error {
+// sendRecall sends the recall over the wire protocol, or with --json over HTTP, where answers have no size limit.
+func sendRecall(ctx context.Context, t *cli.Target, body map[string]any, answer *json.RawMessage) error {
 	if t.JSON {
 		return t.Get(ctx, api.Recall.Method(), t.WithDatabase(api.Recall.Path()), body, answer)
 	}

@@ -127,7 +127,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 				return err
 			}
 		}
-		return addMissingName(v.do(c.Context(), s, &t, given), args)
+		return addMissingName(v.execute(c.Context(), s, &t, given), args)
 	}
 	if v.extend != nil {
 		v.extend(s, c, &t)
@@ -152,8 +152,8 @@ func (v verb) arguments() string {
 	return strings.Join(lines, "\n")
 }
 
-// do executes the operation and prints the answer.
-func (v verb) do(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
+// execute executes the operation and prints the answer.
+func (v verb) execute(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
 	v.maxRows = v.limit(given)
 	if v.idempotent {
 		return t.With(ctx, func(ctx context.Context, cl *client.Client) error {

@@ -204,12 +204,12 @@ func printMembers(w io.Writer, s api.ClusterStatus) error {
 		case !p.Voter:
 			role += " (replica)"
 		}
-		return []any{nodeLabel(s, p), role, "yes", p.Applied, orUnknown(p.LagEntries), compareState(s, p), cmp.Or(p.Wire, "-"),
+		return []any{nodeLabel(s, p), role, "yes", p.Applied, formatLag(p.LagEntries), compareState(s, p), cmp.Or(p.Wire, "-"),
 			p.Version, time.Duration(p.UptimeSecs) * time.Second}
 	})
 }
 
-func orUnknown(n *uint64) string {
+func formatLag(n *uint64) string {
 	if n == nil {
 		return "unknown"
 	}

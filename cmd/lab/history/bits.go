@@ -35,8 +35,8 @@ func (b Bits) IsZero() bool { return b.in.IsEmpty() }
 // Without returns the elements that are not in other.
 func (b Bits) Without(other Bits) Bits { return Bits{*roaring.AndNot(&b.in, &other.in)} }
 
-// join adds all numbers of other.
-func (b *Bits) join(other Bits) { b.in.Or(&other.in) }
+// union adds all numbers of other.
+func (b *Bits) union(other Bits) { b.in.Or(&other.in) }
 
 // all returns the numbers in order.
 func (b Bits) all() iter.Seq[uint32] { return roaring.Values(&b.in) }

@@ -98,14 +98,14 @@ func newChecker() *checker {
 		at: map[string]map[int]bool{}}
 }
 
-// wrong records a violation.
-func (c *checker) wrong(kind, format string, args ...any) {
+// violation records a violation.
+func (c *checker) violation(kind, format string, args ...any) {
 	if c.v.Counts[kind]++; len(c.v.Violations[kind]) < maxTexts {
 		c.v.Violations[kind] = append(c.v.Violations[kind], fmt.Sprintf(format, args...))
 	}
 }
 
-func (c *checker) take(r Record) error {
+func (c *checker) add(r Record) error {
 	c.v.Seconds = max(c.v.Seconds, float64(r.To)/1e9)
 	if r.Value < 0 || r.Value > maxNumber {
 		return fmt.Errorf("value %d: from 0 to %d", r.Value, maxNumber)
@@ -116,10 +116,10 @@ func (c *checker) take(r Record) error {
 	case Fault:
 		c.v.Faults[r.Text]++
 	case Silent:
-		c.wrong(Silence, "%s", r.Text)
+		c.violation(Silence, "%s", r.Text)
 	case End:
 		if c.ended = true; r.Text != "" {
-			c.wrong(Different, "%s", r.Text)
+			c.violation(Different, "%s", r.Text)
 		}
 	case Add, Read, Write, Get:
 		c.count(r)
@@ -189,21 +189,21 @@ func (c *checker) final(r Record) {
 // verdict checks the end of the history and returns the result.
 func (c *checker) verdict() *Verdict {
 	for _, key := range slices.Sorted(maps.Keys(c.open)) {
-		c.wrong(Broken, "%s was not closed", key)
+		c.violation(Broken, "%s was not closed", key)
 		c.close(key)
 	}
 	for _, keys := range [][]string{slices.Sorted(maps.Keys(c.sets)), slices.Sorted(maps.Keys(c.regs))} {
 		for _, key := range keys {
 			if n := len(c.at[key]); n != c.nodes {
-				c.wrong(Broken, "%d of %d nodes have shown what they hold of %s in the end", n, c.nodes, key)
+				c.violation(Broken, "%d of %d nodes have shown what they hold of %s in the end", n, c.nodes, key)
 			}
 		}
 	}
 	if !c.ended {
-		c.wrong(Broken, "it has no end: the states of the nodes were not compared")
+		c.violation(Broken, "it has no end: the states of the nodes were not compared")
 	}
 	if c.v.Acked == 0 {
-		c.wrong(Broken, "no write was acknowledged")
+		c.violation(Broken, "no write was acknowledged")
 	}
 	return &c.v
 }

@@ -65,7 +65,7 @@ func Check(in io.Reader) (*Verdict, error) {
 			return c.verdict(), nil
 		}
 		if err == nil {
-			err = c.take(r)
+			err = c.add(r)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("record %d of the history: %w", line, err)

@@ -9,7 +9,7 @@ import (
 )
 
 // registerSum holds the valid final values of a closed register.
-type registerSum struct{ may []int }
+type registerSum struct{ valid []int }
 
 // orderTimeout bounds the linearizability check of one register.
 const orderTimeout = 20 * time.Second
@@ -36,7 +36,7 @@ func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
 		case o.Op == Write && o.Outcome == Done:
 			writes[o.Value] = o
 		case o.Op == Write && o.Outcome == Unknown:
-			sum.may = append(sum.may, o.Value)
+			sum.valid = append(sum.valid, o.Value)
 			p.Return = math.MaxInt64 // it may take effect at any later time
 		case o.Outcome == Refused || o.Op == Get && o.Mode != Linearizable:
 			continue
@@ -45,12 +45,12 @@ func (c *checker) judgeRegister(key string, ops []Record) *registerSum {
 	}
 	for n, w := range writes {
 		if !slices.ContainsFunc(ops, func(o Record) bool { return o.Op == Write && o.Outcome == Done && older(w, o) }) {
-			sum.may = append(sum.may, n)
+			sum.valid = append(sum.valid, n)
 		}
 	}
 	switch porcupine.CheckOperationsTimeout(model, history, orderTimeout) {
 	case porcupine.Illegal:
-		c.wrong(Disorder, "no order explains the answers of %s", key)
+		c.violation(Disorder, "no order explains the answers of %s", key)
 	case porcupine.Unknown:
 		c.v.Undecided++
 	}
@@ -75,7 +75,7 @@ func (c *checker) judgeAge(key string, ops []Record, writes map[int]Record) {
 		if r.Mode == AtIndex {
 			for n, newer := range writes {
 				if newer.Index > 0 && newer.Index <= r.Index && older(w, newer) {
-					c.wrong(Behind, "node %d showed %d in %s at index %d, which has %d", r.Node, r.Value, key, r.Index, n)
+					c.violation(Behind, "node %d showed %d in %s at index %d, which has %d", r.Node, r.Value, key, r.Index, n)
 					break
 				}
 			}
@@ -86,7 +86,7 @@ func (c *checker) judgeAge(key string, ops []Record, writes map[int]Record) {
 		who := process{r.Node, r.Life}
 		for _, q := range shown[who] {
 			if newer, known := writes[q.Value]; known && q.To < r.From && older(w, newer) {
-				c.wrong(Back, "node %d showed %d in %s from %d to %d, and %d before, which is newer", r.Node, r.Value, key,
+				c.violation(Back, "node %d showed %d in %s from %d to %d, and %d before, which is newer", r.Node, r.Value, key,
 					r.From, r.To, q.Value)
 				break
 			}
@@ -96,7 +96,7 @@ func (c *checker) judgeAge(key string, ops []Record, writes map[int]Record) {
 }
 
 func (s *registerSum) final(c *checker, r Record) {
-	if !slices.Contains(s.may, r.Value) {
-		c.wrong(Lost, "node %d holds %d in %s in the end, which was not written last: that is one of %v", r.Node, r.Value, r.Key, s.may)
+	if !slices.Contains(s.valid, r.Value) {
+		c.violation(Lost, "node %d holds %d in %s in the end, which was not written last: that is one of %v", r.Node, r.Value, r.Key, s.valid)
 	}
 }

@@ -2,9 +2,9 @@ package history
 
 // setSum is the summary of a closed set.
 type setSum struct {
-	acked Bits
-	must  Bits // must be present at the end: acknowledged or read
-	may   Bits // may be present at the end
+	acked    Bits
+	mustHave Bits // must be present at the end: acknowledged or read
+	mayHave  Bits // may be present at the end
 }
 
 // A member is the history of one number of a set.
@@ -32,7 +32,7 @@ func members(c *checker, key string, ops []Record) map[int]*member {
 			continue
 		}
 		if m.id != "" && m.id != o.ID {
-			c.wrong(Twice, "%s %d was acknowledged as %s and as %s", key, o.Value, m.id, o.ID)
+			c.violation(Twice, "%s %d was acknowledged as %s and as %s", key, o.Value, m.id, o.ID)
 		}
 		if m.id = o.ID; m.acked < 0 || o.To < m.acked {
 			m.acked = o.To
@@ -50,10 +50,10 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 	for n, m := range all {
 		if m.acked >= 0 {
 			sum.acked.Add(n)
-			sum.must.Add(n)
+			sum.mustHave.Add(n)
 		}
 		if m.may {
-			sum.may.Add(n)
+			sum.mayHave.Add(n)
 		}
 	}
 	var reads []Record
@@ -61,7 +61,7 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 		if r.Op != Read {
 			continue
 		}
-		c.ghosts(key, r, all)
+		c.checkGhosts(key, r, all)
 		var must Bits // numbers that this read must show
 		for n, m := range all {
 			if r.Mode == Linearizable && m.acked >= 0 && m.acked < r.From || r.Mode == AtIndex && m.index > 0 && m.index <= r.Index {
@@ -74,10 +74,10 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 				continue
 			}
 			if r.Mode == Linearizable { // any number that a node has shown is committed
-				must.join(q.Have)
+				must.union(q.Have)
 			}
 			if q.Node == r.Node && q.Life == r.Life && r.Life > 0 {
-				before.join(q.Have)
+				before.union(q.Have)
 			}
 		}
 		if miss := must.Without(r.Have); !miss.IsZero() {
@@ -85,43 +85,43 @@ func (c *checker) judgeSet(key string, ops []Record) *setSum {
 			if r.Mode == AtIndex {
 				kind = Behind
 			}
-			c.wrong(kind, "node %d read %s (%s %d) from %d to %d without %s", r.Node, key, r.Mode, r.Index, r.From, r.To, miss)
+			c.violation(kind, "node %d read %s (%s %d) from %d to %d without %s", r.Node, key, r.Mode, r.Index, r.From, r.To, miss)
 		}
 		if miss := before.Without(r.Have); !miss.IsZero() {
-			c.wrong(Back, "node %d read %s (%s) from %d to %d without %s, which it had shown before", r.Node, key, r.Mode,
+			c.violation(Back, "node %d read %s (%s) from %d to %d without %s, which it had shown before", r.Node, key, r.Mode,
 				r.From, r.To, miss)
 		}
-		sum.must.join(r.Have)
+		sum.mustHave.union(r.Have)
 		reads = append(reads, r)
 	}
 	return sum
 }
 
-// ghosts checks that a read shows no number that it must not show.
-func (c *checker) ghosts(key string, r Record, all map[int]*member) {
+// checkGhosts checks that a read shows no number that it must not show.
+func (c *checker) checkGhosts(key string, r Record, all map[int]*member) {
 	for n := range r.Have.all() {
 		switch m := all[int(n)]; {
 		case m == nil:
-			c.wrong(Ghost, "node %d shows %s %d, which was never asked for", r.Node, key, n)
+			c.violation(Ghost, "node %d shows %s %d, which was never asked for", r.Node, key, n)
 		case m.begun > r.To:
-			c.wrong(Ghost, "node %d shows %s %d at %d, before it was asked for at %d", r.Node, key, n, r.To, m.begun)
+			c.violation(Ghost, "node %d shows %s %d at %d, before it was asked for at %d", r.Node, key, n, r.To, m.begun)
 		case !m.may:
-			c.wrong(Ghost, "node %d shows %s %d, which was refused", r.Node, key, n)
+			c.violation(Ghost, "node %d shows %s %d, which was refused", r.Node, key, n)
 		}
 	}
 	if !r.Twice.IsZero() {
-		c.wrong(Twice, "node %d shows %s %s more than once", r.Node, key, r.Twice)
+		c.violation(Twice, "node %d shows %s %s more than once", r.Node, key, r.Twice)
 	}
 }
 
 func (s *setSum) final(c *checker, r Record) {
-	for n := range s.must.Without(r.Have).all() {
-		c.wrong(Lost, "node %d does not hold %s %d in the end", r.Node, r.Key, n)
+	for n := range s.mustHave.Without(r.Have).all() {
+		c.violation(Lost, "node %d does not hold %s %d in the end", r.Node, r.Key, n)
 	}
-	for n := range r.Have.Without(s.may).all() {
-		c.wrong(Ghost, "node %d holds %s %d in the end, which was refused or never asked for", r.Node, r.Key, n)
+	for n := range r.Have.Without(s.mayHave).all() {
+		c.violation(Ghost, "node %d holds %s %d in the end, which was refused or never asked for", r.Node, r.Key, n)
 	}
 	for n := range r.Twice.all() {
-		c.wrong(Twice, "node %d holds %s %d more than once in the end", r.Node, r.Key, n)
+		c.violation(Twice, "node %d holds %s %d more than once in the end", r.Node, r.Key, n)
 	}
 }

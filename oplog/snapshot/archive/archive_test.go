@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// world is a state with a log, written by tests.
-type world struct {
+// testState is a state with a log, written by tests.
+type testState struct {
 	t  *testing.T
 	st *statetest.State
 	at oplog.Index
@@ -28,7 +28,7 @@ type world struct {
 	keys *seal.Ring // of the backups; nil: they are plain
 }
 
-func newWorld(t *testing.T, o state.Options) *world {
+func newWorld(t *testing.T, o state.Options) *testState {
 	t.Helper()
 	o.NoSync = true
 	st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), o, statetest.NewLog())
@@ -36,12 +36,12 @@ func newWorld(t *testing.T, o state.Options) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	w := &world{t: t, st: st, ms: 1_700_000_000_000}
+	w := &testState{t: t, st: st, ms: 1_700_000_000_000}
 	w.apply(oplog.Entry{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}})
 	return w
 }
 
-func (w *world) apply(e oplog.Entry) {
+func (w *testState) apply(e oplog.Entry) {
 	w.t.Helper()
 	b, err := e.Encode()
 	if err != nil {
@@ -55,7 +55,7 @@ func (w *world) apply(e oplog.Entry) {
 	}
 }
 
-func (w *world) remember(n int) {
+func (w *testState) remember(n int) {
 	for range n {
 		rid := fmt.Sprint("m", w.at)
 		w.apply(oplog.Entry{Node: 1, DB: 1,
@@ -63,15 +63,15 @@ func (w *world) remember(n int) {
 	}
 }
 
-// nothing advances the index without an entry, like the log's own bookkeeping.
-func (w *world) nothing() {
+// advanceIndex advances the index without an entry, like the log's own bookkeeping.
+func (w *testState) advanceIndex() {
 	w.at++
 	if _, err := w.st.Apply([]oplog.Record{{Index: w.at, Term: 3}}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) backup(dir string, since oplog.Index) error {
+func (w *testState) backup(dir string, since oplog.Index) error {
 	_, err := Add(dir, since, w.at, func(out io.Writer) (failed error) {
 		if w.keys != nil {
 			s, err := w.keys.Backup(out)
@@ -92,7 +92,7 @@ func (w *world) backup(dir string, since oplog.Index) error {
 }
 
 // put backs up a world, or fails the test.
-func (w *world) put(dir string, since oplog.Index) {
+func (w *testState) put(dir string, since oplog.Index) {
 	w.t.Helper()
 	if err := w.backup(dir, since); err != nil {
 		w.t.Fatal(err)
@@ -101,7 +101,7 @@ func (w *world) put(dir string, since oplog.Index) {
 
 // backedUp returns a state of n memories and a few more, and a directory with a backup of the state and a range after
 // it.
-func backedUp(t *testing.T, n, more int, keys *seal.Ring) (w *world, dir string, files []File) {
+func backedUp(t *testing.T, n, more int, keys *seal.Ring) (w *testState, dir string, files []File) {
 	t.Helper()
 	w, dir = newWorld(t, state.Options{}), t.TempDir()
 	w.keys = keys
@@ -150,7 +150,7 @@ func TestEveryPointIsReached(t *testing.T) {
 	for range 4 {
 		step()
 	}
-	w.nothing()
+	w.advanceIndex()
 	second := w.at
 	w.put(dir, first)
 	for range 3 {
