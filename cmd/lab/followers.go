@@ -17,9 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// followersRun measures how recalls on the followers affect writes on the leader. Each round measures the writes alone,
-// during the recalls, and during the same recalls on a node outside the cluster, which uses as much of the machine
-// without affecting the cluster. Figures are medians over the rounds; ratios are medians of the rounds' ratios.
+// followersRun measures how recalls on the followers affect writes on the leader. Each round measures the writes
+// alone, during the recalls, and during the same recalls on a node outside the cluster, which uses as much of the
+// machine without affecting the cluster. Figures are medians over the rounds; ratios are medians of the rounds'
+// ratios.
 type followersRun struct {
 	Clients int           `json:"clients"`
 	Rounds  int           `json:"rounds"`
