@@ -50,7 +50,10 @@ var oldFlagNames = map[string]string{"url": "endpoints", "addr": "endpoints", "d
 // Flags adds the flags for the connection, the token and the output format.
 func (t *Target) Flags(c *cobra.Command) {
 	t.flags(c.Flags())
-	c.PreRunE = func(c *cobra.Command, _ []string) error { return t.applyContext(c) }
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		t.IsSet = c.Flags().Changed // of the command that runs: commands of a group share a target
+		return t.applyContext(c)
+	}
 	if err := c.RegisterFlagCompletionFunc("context", CompleteContext); err != nil {
 		panic("cli: " + err.Error()) // impossible: the flag exists
 	}
@@ -73,7 +76,6 @@ func (t *Target) flags(f *pflag.FlagSet) {
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(oldFlagNames[name], name))
 	})
-	t.IsSet = f.Changed
 	f.StringVar(&t.ContextName, "context", os.Getenv("CAIRN_CONTEXT"), "`name` of a context, see cairn context (or CAIRN_CONTEXT)")
 	HomeFlag(f, &t.Home, "`directory` of a node on this machine, with its addresses and token (or CAIRN_HOME)")
 	f.StringSliceVar(&t.Endpoints, "endpoints",

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 func TestWhereTheTokenComesFrom(t *testing.T) {
@@ -54,6 +56,33 @@ func TestAddressesAreFound(t *testing.T) {
 	}
 	if i, err := os.Stat(filepath.Join(home, addressFile)); err != nil || i.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", i.Mode(), err)
+	}
+}
+
+// TestAHomeThatAFlagNamesWins checks that --home overrides CAIRN_ENDPOINTS, also for the verbs of a group, which share
+// a target.
+func TestAHomeThatAFlagNamesWins(t *testing.T) {
+	t.Setenv("CAIRN_ENDPOINTS", "http://of.the.environment:1")
+	home := t.TempDir()
+	if err := (Addresses{HTTP: "a:2"}).Write(home); err != nil {
+		t.Fatal(err)
+	}
+	var tg Target
+	var got string
+	group := &cobra.Command{Use: "group"}
+	for _, name := range []string{"first", "last"} {
+		c := &cobra.Command{Use: name, RunE: func(c *cobra.Command, _ []string) (err error) {
+			got, err = tg.URL(c.Context())
+			return err
+		}}
+		tg.Flags(c)
+		group.AddCommand(c)
+	}
+	for _, name := range []string{"first", "last"} {
+		group.SetArgs([]string{name, "--home", home})
+		if err := group.ExecuteContext(t.Context()); err != nil || got != "http://a:2" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }
 

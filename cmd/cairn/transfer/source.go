@@ -60,7 +60,7 @@ func sourcesOf(args []string) (all []source, err error) {
 			return nil, err
 		}
 		if !info.IsDir() {
-			all = append(all, source{name: arg, path: arg, key: pathKey(filepath.Base(whole))})
+			all = append(all, source{name: arg, path: arg, key: pathKey(strings.TrimSuffix(filepath.Base(whole), ".gz"))})
 			continue
 		}
 		below, err := filesBelow(arg, filepath.Base(whole))

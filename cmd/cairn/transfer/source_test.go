@@ -84,6 +84,16 @@ func TestCompressedFiles(t *testing.T) {
 	if got, want := readAll(t, filepath.Join(dir, "all.jsonl.gz")), "1: /a \"one\"\n2:  \"two\""; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
+	packed.Reset()
+	w.Reset(&packed)
+	fmt.Fprintln(w, "Buy tea.")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	notes := writeFiles(t, map[string]string{"todo.md.gz": packed.String()})
+	if got, want := readAll(t, filepath.Join(notes, "todo.md.gz")), `1: /todo.md "Buy tea."`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 	if got := readAll(t, filepath.Join(dir, "cut.jsonl.gz")); !strings.HasSuffix(got, "unexpected EOF") {
 		t.Errorf("one that is cut off: %s", got)
 	}

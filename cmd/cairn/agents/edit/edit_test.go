@@ -132,6 +132,7 @@ func TestBroken(t *testing.T) {
 		"{\"a\" 1}":                    "line 1, column 6: a colon",
 		"/* x":                         "line 1, column 1: a comment without an end",
 		"{a: 1}":                       "line 1, column 2: a name in quotes",
+		"[]":                           "line 1, column 1: the document is not an object",
 		"{\"mcpServers\": []}":         "line 1, column 16: mcpServers is not an object",
 		strings.Repeat("[", 5000):      "line 1, column 1001: nested too deep",
 	} {

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -19,7 +20,7 @@ func walk(doc []byte, root value, at []string) (way []value, missing int, err er
 	for i, name := range at {
 		v := way[len(way)-1]
 		if v.kind != '{' {
-			return nil, 0, errorAt(doc, v.start, "%s is not an object", strings.Join(at[:i], "."))
+			return nil, 0, errorAt(doc, v.start, "%s is not an object", cmp.Or(strings.Join(at[:i], "."), "the document"))
 		}
 		next := v.child(name)
 		if next < 0 {
