@@ -336,6 +336,11 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	c.agree()
 	w.ok("POST", "/v1/cluster/transfer", obj{})
 	c.agree()
+	out := 3 - c.leader() - (leader+1)%3
+	w.ok("POST", "/v1/cluster/remove", obj{"node_id": out + 1})
+	w.ok("POST", "/v1/cluster/join", obj{"node_id": out + 1, "addr": c.cfgs[out].Addresses.Cluster})
+	w.ok("POST", "/v1/cluster/join", obj{"node_id": out + 1, "addr": c.cfgs[out].Addresses.Cluster}) // it is a member already
+	c.agree()
 	var want string
 	for i := range c.nodes {
 		var lines []string
@@ -351,7 +356,8 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 		}
 	}
 	by, made := access.HashToken(token)[:12]+"/deploys", access.HashToken(token)[:12]
-	expect := []string{by + " transfer any node ",
+	expect := []string{by + fmt.Sprintf(" join node %d %s", out+1, c.cfgs[out].Addresses.Cluster), by + fmt.Sprintf(" remove node %d ", out+1),
+		by + " transfer any node ",
 		by + fmt.Sprintf(" transfer node %d ", (leader+1)%3+1), by + " drop_database work ",
 		by + " set_limit work max_rps 70, burst 0, max_batch_size 0",
 		by + " set_quota work max_memories 7", by + " create_database work ",

@@ -251,21 +251,22 @@ func (n *Node) admissionCommitted() bool {
 // cluster could commit nothing, not even that it goes; and they must follow this leader now, as only members with
 // state say. Every majority that the member may have been part of has one of them, so none has made a newer leader
 // that this one has not heard of.
-func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, error) {
+func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, uint64, error) {
 	s, known := n.findMember(m.NodeID)
 	if !known {
-		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
+		return "", 0, fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if m.NodeID == n.cfg.NodeID {
-		return "", fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
+		return "", 0, fmt.Errorf("%w: node %d leads", ErrRefused, m.NodeID)
 	}
 	if err := n.checkQuorum(n.votersWithout(m.NodeID), n.readyTerm.Load()); err != nil {
-		return "", fmt.Errorf("%w: too few of the voters besides node %d answer and have state: start the others", ErrUnavailable, m.NodeID)
+		return "", 0, fmt.Errorf("%w: too few of the voters besides node %d answer and have state: start the others", ErrUnavailable, m.NodeID)
 	}
 	n.withPeer(m.NodeID, func(p *peerState) { p.lastLog = 0 }) // what it had before
-	if err := n.awaitCommit(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
-		return "", err
+	index, err := n.awaitCommit(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout))
+	if err != nil {
+		return "", 0, err
 	}
 	n.setPromotion(m.NodeID, m.Role != RoleReadReplica)
-	return fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), nil
+	return fmt.Sprintf("node %d votes again when it has caught up", m.NodeID), index, nil
 }

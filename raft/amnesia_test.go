@@ -96,7 +96,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.wait("the leader to speak to the one without a log",
 		func() bool { _, heard := c.nodes[lost].PeerVersion(uint32(l + 1)); return heard })
 	rejoin := wire.Membership{Action: "rejoin", NodeID: uint32(lost + 1), Role: "voter"}
-	if _, err := c.nodes[l].demoteForRejoin(t.Context(), rejoin); err == nil {
+	if _, _, err := c.nodes[l].demoteForRejoin(t.Context(), rejoin); err == nil {
 		t.Fatal("the leader gave up a vote that it needs")
 	}
 	if s, _ := c.nodes[l].findMember(uint32(lost + 1)); s.Suffrage != hraft.Voter {
@@ -109,6 +109,9 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.reopen(other, "secret", c.peers(other))
 	c.leadAny()
 	c.wait("the lost one to be whole", func() bool { return !c.nodes[lost].stateless() })
+	if a := c.nodes[lost].admitted.Load(); a == nil || a.index == 0 {
+		t.Errorf("it did not wait until it knew that its vote was gone: %v", a)
+	}
 	c.voting(lost)
 	c.nodes[l].Close()
 	c.wait("one of two to lead, by the vote of the other", func() bool {
@@ -198,6 +201,14 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 		_, ok := leader.probeFollower(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.readyTerm.Load(), 0, 0)
 		return ok
 	})
+	last := leader.raft.LastIndex()
+	if _, err := leader.awaitCommit(t.Context(), leader.raft.AddNonvoter("4", hraft.ServerAddress(c.addrs[3]), 0, changeTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	other, _ := leader.findMember(leader.cfg.NodeID%3 + 1)
+	if has, err := leader.hasLog(other, last); err != nil || has {
+		t.Errorf("a log that ends before the record of the members is enough, %v", err)
+	}
 	if later, err := leader.checkPromotion(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])},
 		wire.Membership{NodeID: 4}); err != nil || !later {
 		t.Errorf("a member without a log may vote, %v", err)

@@ -125,14 +125,16 @@ func (n *Node) checkPromotion(s hraft.Server, m wire.Membership) (later bool, er
 // batch, and with it the record that made it a member. A vote for one that has not could leave the leader without a
 // majority, and the member has nothing to vote with: in a cluster of two, none would lead again.
 func (n *Node) hasLog(s hraft.Server, last uint64) (bool, error) {
-	members := n.raft.GetConfiguration()
-	if err := members.Error(); err != nil {
-		return false, err
-	}
-	if last < members.Index() || last+promotionLag < n.raft.LastIndex() {
+	end := n.raft.LastIndex()
+	if last+promotionLag < end {
 		return false, nil
 	}
 	var l hraft.Log
+	for i := end; i > last; i-- { // the library does not tell at which index the members last changed
+		if err := n.logs.GetLog(i, &l); err != nil || l.Type == hraft.LogConfiguration {
+			return false, err
+		}
+	}
 	if n.logs.GetLog(last, &l) != nil { // this leader has no such record: its log's last record is never compacted
 		return false, nil
 	}

@@ -13,23 +13,23 @@ import (
 )
 
 // transfer hands leadership over to the member in the request, or else to the one with the longest log.
-func (n *Node) transfer(_ context.Context, m wire.Membership) (string, error) {
+func (n *Node) transfer(_ context.Context, m wire.Membership) (string, uint64, error) {
 	to, ok := n.successor()
 	if !ok {
-		return "", fmt.Errorf("%w: there is no other voter to hand over to", ErrRefused)
+		return "", 0, fmt.Errorf("%w: there is no other voter to hand over to", ErrRefused)
 	}
 	if m.NodeID != 0 {
 		if to, ok = n.findMember(m.NodeID); !ok {
-			return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
+			return "", 0, fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 		}
 		if to.Suffrage != hraft.Voter { // voters would elect it: see unlistedCandidate
-			return "", fmt.Errorf("%w: node %d has no vote: promote it first", ErrRefused, m.NodeID)
+			return "", 0, fmt.Errorf("%w: node %d has no vote: promote it first", ErrRefused, m.NodeID)
 		}
 	}
 	if err := n.transferTo(context.Background(), to); err != nil {
-		return "", fmt.Errorf("transfer: %w", err)
+		return "", 0, fmt.Errorf("transfer: %w", err)
 	}
-	return "leadership handed over", nil
+	return "leadership handed over", 0, nil
 }
 
 // successor is the other voter whose log reaches farthest.

@@ -38,7 +38,8 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	return ok.Message, err
 }
 
-var changes = map[string]func(*Node, context.Context, wire.Membership) (message string, err error){
+// changes return the index of the record with which they changed the members; 0 when none was needed, and for a transfer.
+var changes = map[string]func(*Node, context.Context, wire.Membership) (message string, index uint64, err error){
 	"join":     (*Node).join,
 	"rejoin":   (*Node).demoteForRejoin,
 	"remove":   (*Node).remove,
@@ -52,23 +53,24 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 	if !ok {
 		return wire.MembershipOK{}, fmt.Errorf("%w: membership action %q: want join, remove, promote or transfer", ErrRefused, m.Action)
 	}
-	before := n.raft.GetConfiguration().Index()
-	message, err := f(n, ctx, m)
-	after := n.raft.GetConfiguration().Index()
-	if err == nil && (m.Action == "transfer" || after != before) { // nodes repeat requests for changes that were already made
+	message, index, err := f(n, ctx, m)
+	if err == nil && (m.Action == "transfer" || index != 0) { // nodes repeat requests for changes that were already made
 		n.cfg.Handler.Changed(ctx, from, m)
 	}
-	return wire.MembershipOK{Message: message, Index: after, Term: n.readyTerm.Load()}, err
+	return wire.MembershipOK{Message: message, Index: index, Term: n.readyTerm.Load()}, err
 }
 
 const changeTimeout = 10 * time.Second
 
-// awaitCommit waits until a majority has stored a change of members. A change that a majority answers but does not
-// store would be waited for as long as the leader leads: after changeTimeout its outcome is unknown.
-func (n *Node) awaitCommit(ctx context.Context, f hraft.Future) error {
+// awaitCommit waits until a majority has stored a change of members, and returns its index. A change that a majority
+// answers but does not store would be waited for as long as the leader leads: after changeTimeout its outcome is unknown.
+func (n *Node) awaitCommit(ctx context.Context, f hraft.IndexFuture) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	return translateError(n.await(ctx, f))
+	if err := n.await(ctx, f); err != nil {
+		return 0, translateError(err)
+	}
+	return f.Index(), nil
 }
 
 func (n *Node) findMember(id uint32) (hraft.Server, bool) {
@@ -91,26 +93,26 @@ func (n *Node) idAt(addr string) uint32 {
 }
 
 // join adds a node as a nonvoter. A node whose role is voter is promoted when it has caught up.
-func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
+func (n *Node) join(ctx context.Context, m wire.Membership) (string, uint64, error) {
 	if m.NodeID == 0 || m.Addr == "" {
-		return "", fmt.Errorf("%w: join needs the node's id and its peer address", ErrRefused)
+		return "", 0, fmt.Errorf("%w: join needs the node's id and its peer address", ErrRefused)
 	}
 	for _, s := range n.servers() {
 		if s.Address == hraft.ServerAddress(m.Addr) && s.ID != transport.ServerID(m.NodeID) {
-			return "", fmt.Errorf("%w: address %s belongs to node %s; remove it first", ErrRefused, m.Addr, s.ID)
+			return "", 0, fmt.Errorf("%w: address %s belongs to node %s; remove it first", ErrRefused, m.Addr, s.ID)
 		}
 	}
 	s, known := n.findMember(m.NodeID)
 	if known && string(s.Address) == m.Addr {
 		n.setPromotion(m.NodeID, m.Role != RoleReadReplica && s.Suffrage != hraft.Voter)
-		return fmt.Sprintf("node %d is a member already", m.NodeID), nil
+		return fmt.Sprintf("node %d is a member already", m.NodeID), 0, nil
 	}
 	key, err := n.identifyNewcomer(m)
 	if err == nil && known {
 		err = n.checkMove(s, m, key)
 	}
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	var f hraft.IndexFuture
 	if known && s.Suffrage == hraft.Voter { // a voter that moved keeps its vote
@@ -118,11 +120,12 @@ func (n *Node) join(ctx context.Context, m wire.Membership) (string, error) {
 	} else {
 		f = n.raft.AddNonvoter(transport.ServerID(m.NodeID), hraft.ServerAddress(m.Addr), 0, changeTimeout)
 	}
-	if err := n.awaitCommit(ctx, f); err != nil {
-		return "", err
+	index, err := n.awaitCommit(ctx, f)
+	if err != nil {
+		return "", 0, err
 	}
 	n.setPromotion(m.NodeID, m.Role != RoleReadReplica)
-	return fmt.Sprintf("node %d joined", m.NodeID), nil
+	return fmt.Sprintf("node %d joined", m.NodeID), index, nil
 }
 
 func (n *Node) setPromotion(id uint32, voter bool) {
@@ -146,7 +149,7 @@ func (n *Node) promote() {
 		}
 		n.mu.Unlock()
 		for _, id := range due {
-			if _, err := n.makeVoter(n.ctx, wire.Membership{NodeID: id}); err != nil {
+			if _, _, err := n.makeVoter(n.ctx, wire.Membership{NodeID: id}); err != nil {
 				n.log.Warn("member not promoted", "peer", id, "err", err)
 			}
 		}
@@ -160,54 +163,56 @@ func (n *Node) correctOwn() {
 	if !ok || !n.listens() || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
 		return
 	}
-	if err := n.awaitCommit(n.ctx, n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
+	if _, err := n.awaitCommit(n.ctx, n.raft.AddVoter(self.ID, hraft.ServerAddress(n.cfg.Advertise), 0, changeTimeout)); err != nil {
 		n.log.Warn("own address not corrected", "addr", n.cfg.Advertise, "err", err)
 		return
 	}
 	n.log.Info("own address corrected", "was", self.Address, "addr", n.cfg.Advertise)
 }
 
-func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, error) {
+func (n *Node) makeVoter(ctx context.Context, m wire.Membership) (string, uint64, error) {
 	s, ok := n.findMember(m.NodeID)
 	if !ok {
-		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
+		return "", 0, fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if s.Suffrage == hraft.Voter {
-		return fmt.Sprintf("node %d is a voter already", m.NodeID), nil
+		return fmt.Sprintf("node %d is a voter already", m.NodeID), 0, nil
 	}
 	later, err := n.checkPromotion(s, m)
 	if err == nil && later {
 		n.setPromotion(m.NodeID, true)
-		return fmt.Sprintf("node %d becomes a voter when it has caught up", m.NodeID), nil
+		return fmt.Sprintf("node %d becomes a voter when it has caught up", m.NodeID), 0, nil
 	}
 	if err == nil {
 		err = n.checkMajority(append(n.voters(), s), m)
 	}
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	if err := n.awaitCommit(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout)); err != nil {
-		return "", err
+	index, err := n.awaitCommit(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout))
+	if err != nil {
+		return "", 0, err
 	}
 	n.setPromotion(m.NodeID, false)
-	return fmt.Sprintf("node %d is a voter", m.NodeID), nil
+	return fmt.Sprintf("node %d is a voter", m.NodeID), index, nil
 }
 
-func (n *Node) remove(ctx context.Context, m wire.Membership) (string, error) {
+func (n *Node) remove(ctx context.Context, m wire.Membership) (string, uint64, error) {
 	s, ok := n.findMember(m.NodeID)
 	if !ok {
-		return "", fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
+		return "", 0, fmt.Errorf("%w: node %d is not a member", ErrRefused, m.NodeID)
 	}
 	if s.Suffrage == hraft.Voter {
 		if err := n.checkMajority(n.votersWithout(m.NodeID), m); err != nil {
-			return "", err
+			return "", 0, err
 		}
 	}
 	n.setPromotion(m.NodeID, false)
-	if err := n.awaitCommit(ctx, n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout)); err != nil {
-		return "", err
+	index, err := n.awaitCommit(ctx, n.raft.RemoveServer(transport.ServerID(m.NodeID), 0, changeTimeout))
+	if err != nil {
+		return "", 0, err
 	}
-	return fmt.Sprintf("node %d removed", m.NodeID), nil
+	return fmt.Sprintf("node %d removed", m.NodeID), index, nil
 }
 
 // Member is a node of the cluster as this one knows it.

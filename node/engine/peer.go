@@ -36,7 +36,11 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 		if m.NodeID == 0 { // a transfer to whichever voter is nearest to the leader
 			on = "any node"
 		}
-		err = s.Note(ctx, by.Audit(s.now(), m.Action, on, strings.TrimSpace(m.Addr+" "+m.Role)))
+		how := ""
+		if m.Addr != "" { // it joins: clients send their default of the role with every change
+			how = strings.TrimSpace(m.Addr + " " + m.Role)
+		}
+		err = s.Note(ctx, by.Audit(s.now(), m.Action, on, how))
 	}
 	if err != nil {
 		s.log.Warn("not in the audit", "change", m.Action, "peer", m.NodeID, "err", err)
