@@ -119,7 +119,12 @@ func (b *backupRun) run(ctx context.Context) (done BackupDone, err error) {
 	if err != nil {
 		return done, err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
+	defer func() {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			err = cli.Hint(err, "free space there, then run the same command again")
+		}
+		err = errors.Join(err, lock.Close())
+	}()
 	files, err := archive.List(b.dir)
 	if err != nil {
 		return done, err
@@ -273,7 +278,9 @@ func backupVerify(s *cli.Streams) *cobra.Command {
 			}
 			defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 			rep, err := archive.Verify(c.Context(), args[0], scratch, keys)
-			if err != nil {
+			if errors.Is(err, archive.ErrNoSpace) {
+				return cli.Hint(err, "the backups may be whole: free space there, or name a directory on another disk in TMPDIR")
+			} else if err != nil {
 				return config.KeyHint(err, "make a new one with `cairn backup --full --to "+private.Quote(args[0])+"`")
 			}
 			return s.PrintResult(cli.AsJSON(c),

@@ -265,7 +265,11 @@ func (b *Backups) verify(ctx context.Context) {
 		if gone := os.Remove(filepath.Join(dir, verifiedFile)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
-		b.log.Error("the backups do not restore", "dir", dir, "err", err)
+		says := "the backups do not restore"
+		if errors.Is(err, archive.ErrNoSpace) {
+			says = "the backups could not be verified: free space in their directory"
+		}
+		b.log.Error(says, "dir", dir, "err", err)
 	default:
 		b.planned.Verified.Store(time.Now().Unix())
 		b.log.Info("the backups restore", "files", len(rep.Files), "index", rep.End.Index,

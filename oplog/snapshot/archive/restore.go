@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/seal"
@@ -215,6 +216,9 @@ type Report struct {
 	End   state.Point
 }
 
+// ErrNoSpace means that the disk of the scratch state was full during a verification: the backups may well restore.
+var ErrNoSpace = errors.New("no space for the scratch state of a verification")
+
 // Verify restores the newest chain into a scratch state below the directory in, verifies all hashes, and removes it.
 func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, err error) {
 	files, err := List(dir)
@@ -232,5 +236,8 @@ func Verify(ctx context.Context, dir, in string, keys *seal.Ring) (rep Report, e
 		return rep, err
 	}
 	rep.End, err = Restore(ctx, dir, filepath.Join(scratch, "state"), Target{}, keys)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = fmt.Errorf("%w in %s: %w", ErrNoSpace, in, err)
+	}
 	return rep, errors.Join(err, os.RemoveAll(scratch))
 }
