@@ -38,15 +38,24 @@ const identityFile = "node.key"
 
 // OpenIdentity returns the private key that identifies the node. The first start creates it.
 func OpenIdentity(home string) (ed25519.PrivateKey, error) {
+	key, err := ReadIdentity(home)
+	if key != nil || err != nil {
+		return key, err
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed) // never fails
+	return ed25519.NewKeyFromSeed(seed), writeSecret(filepath.Join(home, identityFile), hex.EncodeToString(seed))
+}
+
+// ReadIdentity returns the key of a home; nil when it has none yet.
+func ReadIdentity(home string) (ed25519.PrivateKey, error) {
 	path := filepath.Join(home, identityFile)
 	raw, err := readIfExists(path)
 	if err != nil {
 		return nil, fmt.Errorf("node key: %w", err)
 	}
 	if raw == nil {
-		seed := make([]byte, ed25519.SeedSize)
-		rand.Read(seed) // never fails
-		return ed25519.NewKeyFromSeed(seed), writeSecret(path, hex.EncodeToString(seed))
+		return nil, nil
 	}
 	seed, err := hex.DecodeString(strings.TrimSpace(string(raw)))
 	if err != nil || len(seed) != ed25519.SeedSize {

@@ -24,6 +24,9 @@ func (e *examination) cluster(context.Context) (fs []Finding) {
 	case s.Removed:
 		fs = append(fs, Finding{"", Fail, s.Condition + ": it rejects writes, and its reads grow old",
 			fmt.Sprintf("stop it, or take it in again: on a member, `cairn cluster join --node-id %d --peer-addr %s`", s.NodeID, s.Addr)})
+	case !quorum && slices.ContainsFunc(s.Peers, func(p api.Peer) bool { return !p.Reachable && slices.Contains(e.greeted, p.Addr) }):
+		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused",
+			"members that run do not answer this node: find out why, as below; do not recover or empty a home meanwhile"})
 	case !quorum:
 		fs = append(fs, Finding{"", Fail, s.Condition + ": writes are refused",
 			"start the other voters; only when a majority is gone for good, with its disks: `cairn cluster recover --help`"})
@@ -36,11 +39,14 @@ func (e *examination) cluster(context.Context) (fs []Finding) {
 	fs = append(fs, disputes(s.NodeID, s.Disputes)...)
 	for _, p := range s.Peers {
 		if !p.Reachable {
-			do := "start it"
-			if quorum {
-				do += ", or `cairn cluster remove --node-id " + fmt.Sprint(p.NodeID) + "` when it is gone for good"
+			f := Finding{"", Fail, fmt.Sprintf("node %d does not answer", p.NodeID), "start it"}
+			if slices.Contains(e.greeted, p.Addr) {
+				f.Says += fmt.Sprintf(" node %d, and its port answers", s.NodeID)
+				f.Do = "one of them rejects the other: the logs of both say why"
+			} else if quorum {
+				f.Do += ", or `cairn cluster remove --node-id " + fmt.Sprint(p.NodeID) + "` when it is gone for good"
 			}
-			fs = append(fs, Finding{"", Fail, fmt.Sprintf("node %d does not answer", p.NodeID), do})
+			fs = append(fs, f)
 			continue
 		}
 		versions[p.Version] = true

@@ -43,8 +43,9 @@ type examination struct {
 	cfg     node.Config
 	secrets []string // files with secrets
 	running *api.ClusterStatus
-	remote  bool // only endpoints were given, so there is no home to examine
-	held    bool // a process has opened the home's state
+	greeted []string // peer addresses at which a node answered
+	remote  bool     // only endpoints were given, so there is no home to examine
+	held    bool     // a process has opened the home's state
 	deep    bool
 	key     config.KeySource // of a dev node
 }

@@ -50,6 +50,9 @@ func (e *examination) home(context.Context) []Finding {
 			"files moved aside, because they were unreadable or differ from a majority's (the node's log says which): " + strings.Join(aside, ", "),
 			"check the disk; remove the files when the node is healthy again"})
 	}
+	if _, err := home.ReadIdentity(e.cfg.Home); err != nil {
+		fs = append(fs, Finding{"", Fail, err.Error(), "the node does not start before that; see deploy/runbooks/node-lost.md for a member's empty home"})
+	}
 	whose := "--home " + private.Quote(e.cfg.Home)
 	if e.path != "" {
 		whose = "--config " + private.Quote(e.path)
@@ -187,7 +190,9 @@ func (e *examination) peers(ctx context.Context) []Finding {
 					"give this node the secret of the others, in cluster_secret or cluster_secret_file, and start it again"}
 			} else if err != nil {
 				fs[i] = Finding{"", Warn, fmt.Sprintf("%s: %v", addr, err), "check that the node runs and that no firewall blocks this port"}
-				if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || strings.Contains(err.Error(), "x509: ") {
+				if has := e.memberAddresses(); len(has) > 0 && !slices.Contains(has, addr) {
+					fs[i].Do = "no member has this address; [[cluster.peers]] is needed for a start with an empty home, and the members are at " + strings.Join(has, ", ")
+				} else if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || strings.Contains(err.Error(), "x509: ") {
 					fs[i].Do = "check this machine's clock, that node's certificate, and that ca_path in [tls.cluster] has its authority"
 				} else if strings.Contains(err.Error(), "tls: ") {
 					fs[i].Do = "check [tls.cluster] here and there: that node's log says why it rejects this one"
@@ -196,7 +201,22 @@ func (e *examination) peers(ctx context.Context) []Finding {
 		})
 	}
 	wg.Wait()
+	for i, f := range fs {
+		if f.Status == OK {
+			e.greeted = append(e.greeted, e.cfg.Member.Peers[i])
+		}
+	}
 	return fs
+}
+
+// memberAddresses returns the addresses of the other members that the running node has.
+func (e *examination) memberAddresses() (all []string) {
+	if e.running != nil {
+		for _, p := range e.running.Peers {
+			all = append(all, p.Addr)
+		}
+	}
+	return all
 }
 
 // checkPeer connects to a peer as this node would, and verifies that the peer knows the cluster secret.
