@@ -53,6 +53,7 @@ func reference() string {
 	var out strings.Builder
 	out.WriteString("# Configuration\n\nMade from the tags of `cmd/cairn/config.File`; `CAIRN_UPDATE=1 go test ./cmd/cairn/config -run ConfigReference` writes it again.\n" +
 		"The file is TOML, named by `cairn serve --config`. Flags override the environment, and the environment the file.\n" +
+		"A node reads it when it starts: after a change restart one node after the other.\n" +
 		"An unknown key is a warning, and an error with `--strict`; in `[tls]` and `[encryption]` it always is an error.\n" +
 		"So is a value of the wrong type, or a number out of range: below 0 where the meaning names no negative value, or a time of over a century.\n")
 	section := ""

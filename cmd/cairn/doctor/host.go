@@ -202,7 +202,7 @@ func (e *examination) peers(ctx context.Context) []Finding {
 	}
 	wg.Wait()
 	for i, f := range fs {
-		if f.Status == OK {
+		if f.Status != Warn { // it answers, or rejects this node's secret
 			e.greeted = append(e.greeted, e.cfg.Member.Peers[i])
 		}
 	}
