@@ -107,7 +107,10 @@ func (l *list) Restore(r io.Reader) error {
 
 type noHandler struct{}
 
-func (noHandler) Forward(context.Context, uint32, wire.Forward) ([]byte, error) {
+func (noHandler) Forward(ctx context.Context, _ uint32, m wire.Forward) ([]byte, error) {
+	if string(m.Entry) == "hang" {
+		<-ctx.Done()
+	}
 	return nil, errors.New("none here")
 }
 func (noHandler) Changed(context.Context, uint32, wire.Membership) {}

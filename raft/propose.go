@@ -8,6 +8,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog/pause"
 	"github.com/cairndb/cairn/raft/transport"
 	"github.com/cairndb/cairn/wire"
 )
@@ -91,11 +92,35 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	if id == n.cfg.NodeID {
 		return ErrNotLeader // this node leads, but has not applied its barrier yet
 	}
+	ctx, cancel := n.whileLeads(ctx, id)
+	defer cancel()
 	err := n.transport.Pool.Call(ctx, addr, transport.ForForward, op, m, want, answer)
 	if pe, ok := errors.AsType[*transport.PeerError](err); ok && pe.Code == wire.CodeNotLeader {
 		return ErrNotLeader
 	}
 	return err
+}
+
+// whileLeads returns a context that ends when another leader has been known for an election timeout. A leader that was
+// replaced answers for what it has accepted; one whose machine stands still does not, and is not waited for.
+func (n *Node) whileLeads(ctx context.Context, id uint32) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		for {
+			changed := n.Changed()
+			if now, _, ok := n.Leader(); ok && now != id {
+				_ = pause.For(ctx, n.cfg.Election)
+				cancel()
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, cancel
 }
 
 // lastStateIndex returns the last record, at or before an index, that the state machine gets. The library does not
