@@ -140,6 +140,11 @@ func TestAHomeAndItsKeysFit(t *testing.T) {
 	plain, sealed := fill(t, soleNodeConfig(t)), soleNodeConfig(t)
 	sealed.Encryption = masterKey(t)
 	fill(t, sealed)
+	bare := fill(t, func() Config { c := alone(t); c.Encryption = sealed.Encryption; return c }())
+	must(t, os.Remove(filepath.Join(bare.Dir, "keyring")))
+	if err := Encrypt(t.Context(), bare); !errors.Is(err, seal.ErrKeyring) {
+		t.Errorf("an encrypted home that lost its keyring is to be encrypted: %v", err)
+	}
 	for _, c := range []struct {
 		name string
 		home Config
@@ -149,6 +154,8 @@ func TestAHomeAndItsKeysFit(t *testing.T) {
 		{"a plain home with a key", plain, masterKey(t), seal.ErrPlain},
 		{"an encrypted home without one", sealed, seal.Source{}, seal.ErrSealed},
 		{"an encrypted home with another", sealed, masterKey(t), seal.ErrKey},
+		{"an encrypted home that lost its keyring", bare, bare.Encryption, seal.ErrKeyring},
+		{"an encrypted home that lost its keyring, without a key", bare, seal.Source{}, seal.ErrKeyring},
 		{"a plain home", plain, seal.Source{}, nil},
 		{"an encrypted home", sealed, sealed.Encryption, nil},
 	} {

@@ -16,6 +16,9 @@ func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 		return nil, fmt.Errorf("home %s: %w", cfg.Dir, errRekey)
 	}
 	has := seal.Exists(cfg.Dir)
+	if err := checkRing(cfg.Dir); err != nil {
+		return nil, err
+	}
 	if !cfg.Encryption.On() {
 		if has {
 			return nil, fmt.Errorf("home %s is %w", cfg.Dir, seal.ErrSealed)
@@ -37,6 +40,25 @@ func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 		cfg.Logger.Info("data keys wrapped by a new master key, and a new one made", "master", masters[0].ID(), "active", keys.Active())
 	}
 	return keys, err
+}
+
+// checkRing returns an error if a home has encrypted files and no keyring: without it no master key opens them.
+func checkRing(home string) error {
+	if seal.Exists(home) {
+		return nil
+	}
+	files := []string{filepath.Join(home, "raft", "log", "meta")}
+	manifests, err := filepath.Glob(filepath.Join(home, StateDir, "*", "MANIFEST-*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range append(files, manifests...) {
+		head, err := os.ReadFile(path)
+		if err == nil && seal.IsSealed(head) {
+			return fmt.Errorf("home %s is encrypted: %w", home, seal.ErrKeyring)
+		}
+	}
+	return nil
 }
 
 // requireEmpty returns an error if a home without a keyring has data.

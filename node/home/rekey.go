@@ -45,6 +45,9 @@ func Encrypt(ctx context.Context, cfg Config) error {
 	work := filepath.Join(cfg.Dir, rekeyDir)
 	_, undone := os.Stat(filepath.Join(work, rekeyReady))
 	if undone != nil && !seal.Exists(cfg.Dir) { // in an encrypted home, files of other surfaces may still be plain
+		if err := checkRing(cfg.Dir); err != nil {
+			return err
+		}
 		if err := convert(cfg, work, masters); err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ var (
 	// ErrDamaged says that sealed bytes are not what was sealed: changed, cut, moved, or of another key than they
 	// say.
 	ErrDamaged = errors.New("encrypted data is damaged")
-	// ErrKeyring says, in addition to ErrDamaged, that the keyring is not what was stored.
-	ErrKeyring = errors.New("the keyring is damaged")
+	// ErrKeyring says that the keyring is not what was stored, in addition to ErrDamaged, or that it is gone.
+	ErrKeyring = errors.New("the keyring is damaged or missing")
 	// ErrKey says that a key that is needed is not there: the master key is missing or another one.
 	ErrKey = errors.New("the encryption key does not match")
 	// ErrPlain says that something is not sealed that should be.
