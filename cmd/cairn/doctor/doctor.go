@@ -69,6 +69,7 @@ var checks = []struct {
 	{"clocks", (*examination).clocks, false},
 	{"damage", (*examination).damage, false},
 	{"store", (*examination).store, false},
+	{"backups", (*examination).backups, false},
 	{"files", (*examination).files, false},
 }
 
@@ -79,8 +80,9 @@ func Command(a *cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong with a node and say what to do", Args: cobra.NoArgs,
 		Long: `Look for what is wrong with a node and say what to do: configuration, ports, permissions, disk speed and space,
-certificates, peers, clocks, versions, agreement of the states, damaged files and the size of the state, and, when the node
-is stopped, its files (with --deep the hash of the whole state is computed again). Exits with 1 when something is wrong.`,
+certificates, peers, clocks, versions, agreement of the states, damaged files, the size of the state, the backups that the
+node makes by itself, and, when the node is stopped, its files (with --deep the hash of the whole state is computed again).
+Exits with 1 when something is wrong.`,
 		RunE: func(c *cobra.Command, _ []string) error { return e.examine(c.Context(), a) },
 	}
 	t.Flags(c)
