@@ -134,13 +134,36 @@ func TestCommandsLeaveTheHomeOfARunningNodeAlone(t *testing.T) {
 	}
 }
 
+// TestNoCommandMakesAHome: a command for a stopped node that is given another directory says so and makes none there. A
+// restore would reject a directory with a log.
+func TestNoCommandMakesAHome(t *testing.T) {
+	t.Parallel()
+	cfg := soleNodeConfig(t)
+	cfg.Dir = filepath.Join(cfg.Dir, "elsewhere")
+	for name, f := range map[string]func() error{
+		"check":       func() error { _, err := Check(cfg, false); return err },
+		"members":     func() error { _, _, err := Members(cfg); return err },
+		"recover":     func() error { _, err := Recover(cfg); return err },
+		"accept loss": func() error { _, err := AcceptLoss(cfg); return err },
+		"find":        func() error { _, err := FindUnapplied(cfg, 500); return err },
+		"skip":        func() error { return SkipRecord(cfg, Unapplied{Index: 500, Fault: errors.New("a fault")}) },
+	} {
+		if err := f(); !errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(cfg.Dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was made: %v", cfg.Dir, err)
+	}
+}
+
 // TestAHomeAndItsKeysFit checks that a node opens a home only with its key, and changes nothing in any other home.
 func TestAHomeAndItsKeysFit(t *testing.T) {
 	t.Parallel()
 	plain, sealed := fill(t, soleNodeConfig(t)), soleNodeConfig(t)
 	sealed.Encryption = masterKey(t)
 	fill(t, sealed)
-	bare := fill(t, func() Config { c := alone(t); c.Encryption = sealed.Encryption; return c }())
+	bare := fill(t, func() Config { c := soleNodeConfig(t); c.Encryption = sealed.Encryption; return c }())
 	must(t, os.Remove(filepath.Join(bare.Dir, "keyring")))
 	if err := Encrypt(t.Context(), bare); !errors.Is(err, seal.ErrKeyring) {
 		t.Errorf("an encrypted home that lost its keyring is to be encrypted: %v", err)

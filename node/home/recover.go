@@ -18,8 +18,24 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
+// ErrNone says that a directory has neither the state nor the log of a node.
+var ErrNone = errors.New("no node has run in this home")
+
+// CheckUsed returns ErrNone for a directory that is not the home of a node.
+func CheckUsed(dir string) error {
+	for _, name := range []string{StateDir, raftDir} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", dir, ErrNone)
+}
+
 // withFiles opens the files of a stopped node and calls f. at is the point of the state after f.
 func withFiles(cfg Config, f func(raft.Config, commit.Offline) error) (at state.Point, err error) {
+	if err := CheckUsed(cfg.Dir); err != nil {
+		return at, err
+	}
 	keys, err := OpenKeys(context.Background(), cfg)
 	if err == nil {
 		err = Usable(cfg.Dir)

@@ -56,7 +56,7 @@ func recoverCluster(s *cli.Streams, path string, giveUp []uint) error {
 	cfg := up.Node
 	members, at, err := home.Members(cfg.Files())
 	if err != nil {
-		return config.KeyHint(err, "stop the node first, if it is still running")
+		return fileHint(err)
 	}
 	if len(members) == 0 {
 		return cli.Hint(errors.New("this home belongs to no cluster"), "`cairn restore` starts from a backup")
@@ -203,7 +203,7 @@ func Recover(s *cli.Streams) *cobra.Command {
 func acceptLoss(w io.Writer, of node.Config) error {
 	lost, err := home.AcceptLoss(of.Files())
 	if err != nil {
-		return config.KeyHint(err, "stop the node first, if it is still running")
+		return fileHint(err)
 	}
 	if lost == "" {
 		fmt.Fprintln(w, "nothing is lost: start the node")
@@ -213,7 +213,18 @@ func acceptLoss(w io.Writer, of node.Config) error {
 	return nil
 }
 
+// fileHint adds to an error of a stopped node's files what to do about it.
+func fileHint(err error) error {
+	if errors.Is(err, home.ErrNone) {
+		return cli.Hint(err, "name the node's home with --home, or its configuration with --config")
+	}
+	return config.KeyHint(err, "stop the node first, if it is still running")
+}
+
 func listLost(w io.Writer, dir string) error {
+	if err := home.CheckUsed(dir); err != nil {
+		return fileHint(err)
+	}
 	all := home.Lost(dir)
 	for _, l := range all {
 		fmt.Fprintf(w, "%s  %s\n", l.Log, l.Lost)
