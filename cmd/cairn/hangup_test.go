@@ -14,7 +14,7 @@ func TestAHangUpStopsANode(t *testing.T) {
 	t.Parallel()
 	p, _ := cairntest.StartDev(t)
 	p.Signal(syscall.SIGHUP)
-	if err := p.End(); err != nil {
+	if err := p.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, p.Log)
 	}
 	p.Cmd = nil
