@@ -125,10 +125,10 @@ func mayDiffer(op *api.Op, field string, was, between, is obj) bool {
 		return is[field] != nil && was[field] != nil || op == api.Undo.Op && between[field] == nil
 	case "superseded_surely":
 		return mayDiffer(op, "superseded_by", was, between, is)
-	case "embedding": // a vector that a client sent goes with its text
-		return between[field] == nil || otherText || was[field] == nil
-	case "entities", "extractor", "claims": // the text was read again
-		return otherText || between["searchable"] == false
+	case "embedding": // a vector that a client sent goes with its text, and an undo does not bring back the one before
+		return between[field] == nil || otherText || was[field] == nil || op == api.Correct.Op
+	case "entities", "extractor", "claims": // the text was read again, also when a client sent a vector for it
+		return otherText || between["searchable"] == false || op == api.Correct.Op && between["embedding"] != nil
 	}
 	return false
 }
