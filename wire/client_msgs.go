@@ -87,6 +87,8 @@ func NewRemember(text string) Remember {
 
 func (m *Remember) preset() { *m = NewRemember("") }
 
+func (Remember) most() uint32 { return field.MaxObjects }
+
 // RememberBatch stores memories atomically.
 type RememberBatch struct {
 	Memories       []Remember `wire:"memories"`

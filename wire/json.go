@@ -101,8 +101,8 @@ func appendNumber(b []byte, s string) []byte {
 	return appendF64(b, f)
 }
 
-// maxValues limits the number of values in a free-form field, because decoded values take much more memory than their
-// encoding.
+// maxValues limits the number of values in a free-form field, and of strings in a list, because decoded values take
+// much more memory than their encoding.
 const maxValues = 1 << 18
 
 // CheckSize returns an error if a receiver would reject the value: if it has more than maxValues values or more than

@@ -89,6 +89,9 @@ func readStrs(in input) ([]string, error) {
 	if in.kind != kArray {
 		return nil, in.typeError("a sequence of strings")
 	}
+	if in.n > maxValues {
+		return nil, in.errorf("%d values, %d allowed", in.n, maxValues)
+	}
 	out, pos := make([]string, 0, min(int(in.n), 1024)), in.at+in.size
 	for range in.n {
 		e, err := in.value(pos)

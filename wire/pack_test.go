@@ -9,6 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // TestHowPayloadsAreCompressed: a compressed payload is read with or without an announced length, in one block or
@@ -78,6 +79,28 @@ func TestRecordsOfAFrameAreCounted(t *testing.T) {
 		var m OplogPush
 		if err := Unpack(f, &m, MaxPlainPeer); (err == nil) != ok || !ok && !IsPayload(err) {
 			t.Errorf("%d records: %v", n, err)
+		}
+	}
+}
+
+// TestAFewKilobytesAreNotGigabytes: a list of the smallest memories, or of empty strings, compresses to nothing.
+func TestAFewKilobytesAreNotGigabytes(t *testing.T) {
+	for _, c := range []struct {
+		field string
+		item  []byte
+		most  int
+		into  func() Message
+	}{
+		{"memories", []byte{0x91, 0xA0}, field.MaxObjects, func() Message { return &RememberBatch{} }},
+		{"events", []byte{0xA0}, maxValues, func() Message { return &Subscribe{} }},
+	} {
+		for n, ok := range map[int]bool{c.most: true, c.most + 1: false} {
+			b := appendArray(appendStr(appendMap(nil, 1), c.field), n)
+			b = append(b, bytes.Repeat(c.item, n)...)
+			f := Frame{Flags: Version | FlagZstd, Payload: encoder().EncodeAll(b, nil)}
+			if err := UnpackExact(f, c.into(), MaxPlainClient); (err == nil) != ok || !ok && !IsPayload(err) {
+				t.Errorf("%d %s in %d bytes: %v", n, c.field, len(f.Payload), err)
+			}
 		}
 	}
 }

@@ -130,8 +130,20 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
+// MaxObjects limits the objects of a list, above the number that any operation accepts, because a decoded object takes
+// hundreds of bytes and an encoded one few.
+const MaxObjects = 1 << 14
+
 // fillList decodes a list of described objects and checks each of them.
 func (f Field) fillList(to reflect.Value, raw json.RawMessage, lenient bool) error {
+	if typeOf(raw) == "array" {
+		n := 0
+		for range elements(raw) {
+			if n++; n > MaxObjects {
+				return &Error{Field: f.Name, Text: fmt.Sprintf("%s: more than %d objects", f.Name, MaxObjects)}
+			}
+		}
+	}
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
 		if lenient && !f.Must {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"reflect"
@@ -258,6 +259,27 @@ func TestObjectInAnObject(t *testing.T) {
 		if want == "" && (string(got.One.More) != `{"a":1}` || got.One.Size != 0.5 || got.One.At.Unix() != 1600000000 ||
 			string(got.Maybe.More) != `{"a":[2]}` || got.Maybe.Size != 1) {
 			t.Errorf("%s: got %+v, %+v", in, got.One, got.Maybe)
+		}
+	}
+}
+
+// TestAListHasABoundedNumberOfObjects: in a body of megabytes, the smallest objects would take gigabytes.
+func TestAListHasABoundedNumberOfObjects(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		Text string `json:"text" doc:"A text."`
+	}
+	type request struct {
+		All []item `json:"all" doc:"Objects."`
+	}
+	for n, ok := range map[int]bool{MaxObjects: true, MaxObjects + 1: false} {
+		body := map[string]json.RawMessage{"all": json.RawMessage("[" + strings.Repeat("{},", n-1) + "{}]")}
+		for _, lenient := range []bool{false, true} {
+			var got request
+			err := Of(reflect.TypeFor[request]()).Decode(&got, maps.Clone(body), lenient)
+			if ok && (err != nil || len(got.All) != n) || !ok && (err == nil || err.Error() != "all: more than 16384 objects") {
+				t.Errorf("%d objects, lenient %t: %d, %v", n, lenient, len(got.All), err)
+			}
 		}
 	}
 }
