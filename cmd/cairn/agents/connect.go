@@ -185,7 +185,7 @@ func (o *options) makeTarget(ctx context.Context, t tool, r *record) (at target,
 		}
 	}
 	r.Endpoint, r.Database, r.TLS, r.CA, r.Home = url, o.Database, o.TLS, o.CA, ""
-	if len(o.Endpoints) == 0 || o.IsSet("home") && !o.IsSet("endpoints") {
+	if o.atHome() {
 		if r.Home, err = filepath.Abs(o.Home); err != nil {
 			return at, err
 		}
@@ -266,7 +266,8 @@ func (o *options) makeToken(ctx context.Context, s *cli.Streams, r, was *record)
 		return err
 	}
 	if err == nil && moved {
-		revoke(ctx, s, &cli.Target{Home: was.Home, Timeout: o.Timeout, TLS: was.TLS, CA: was.CA, PreferHome: true}, was, old)
+		revoke(ctx, s, &cli.Target{Home: was.Home, TokenFile: filepath.Join(was.Home, "token"), Timeout: o.Timeout, TLS: was.TLS,
+			CA: was.CA, PreferHome: true}, was, old)
 	}
 	return nil
 }
@@ -334,13 +335,29 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 	if err != nil {
 		return errors.Join(err, spool)
 	}
+	revoke(ctx, s, o.ownerOf(r), r, token)
+	return errors.Join(os.Remove(r.tokenFile()), spool)
+}
+
+// ownerOf returns the target that revokes a record's token. Unless this call is for the record's home, or a flag gives
+// a token, it uses the home's own token.
+func (o *options) ownerOf(r *record) *cli.Target {
 	owner := &cli.Target{Home: r.Home, TokenText: o.TokenText, TokenFile: o.TokenFile, Timeout: o.Timeout, TLS: r.TLS,
 		CA: r.CA, PreferHome: r.Home != ""}
 	if r.Home == "" {
 		owner.Endpoints = []string{r.Endpoint}
+		return owner
 	}
-	revoke(ctx, s, owner, r, token)
-	return errors.Join(os.Remove(r.tokenFile()), spool)
+	home, err := filepath.Abs(o.Home)
+	if here := err == nil && home == r.Home && o.atHome(); !here && !o.IsSet("token") && !o.IsSet("token-file") {
+		owner.TokenFile = filepath.Join(r.Home, "token")
+	}
+	return owner
+}
+
+// atHome reports whether the call is for the node of a home.
+func (o *options) atHome() bool {
+	return len(o.Endpoints) == 0 || o.IsSet("home") && !o.IsSet("endpoints")
 }
 
 // revoke asks the record's node to revoke its token, or prints how the user can do it. owner authorizes the request;

@@ -169,6 +169,39 @@ func TestAnotherNodeAnotherToken(t *testing.T) {
 	}
 }
 
+// TestATokenIsRevokedWhereItIs: a tool's token is revoked with a token of its node, not with one of the node that the
+// environment or the current context names.
+func TestATokenIsRevokedWhereItIs(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	first := cairntest.StartDevIn(t, u.node)
+	second := filepath.Join(u.home, "second")
+	cairntest.StartDevIn(t, second)
+	other, err := os.ReadFile(filepath.Join(second, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoked := func(how string, args ...string) {
+		t.Helper()
+		old, err := os.ReadFile(filepath.Join(u.home, "connect", "claude.token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, said, _ := u.run("", append([]string{"connect", "claude", "--yes"}, args...)...)
+		if code := statusOf(t, first, "Bearer "+string(old)); code != http.StatusUnauthorized {
+			t.Errorf("%s: the node answers the token with %d: %s", how, code, said)
+		}
+	}
+	u.env = append(u.env, "CAIRN_CONTEXTS="+filepath.Join(u.home, "contexts.json"))
+	u.must("", "context", "add", "prod", "--endpoints", "127.0.0.1:1", "--token-file", filepath.Join(second, "token"))
+	u.must("", "context", "use", "prod")
+	u.must("", "connect", "claude", "--home", u.node, "--yes")
+	revoked("undone, with another node as the current context", "--undo")
+	u.must("", "connect", "claude", "--home", u.node, "--yes")
+	u.env = append(u.env, "CAIRN_TOKEN="+strings.TrimSpace(string(other)))
+	revoked("moved, with the token of the other node in the environment", "--home", second)
+}
+
 // TestADisconnectedProjectsCapturesGo: disconnecting a project removes its waiting captures, so that the user's node
 // does not receive them. Captures for the user's node stay.
 func TestADisconnectedProjectsCapturesGo(t *testing.T) {
