@@ -7,6 +7,7 @@ const environment = globalThis.process?.env ?? {};
 const firstPause = 50,
   lastPause = 1000; // milliseconds between rounds over all endpoints
 const lateFor = 10_000; // for how long an endpoint that did not answer is tried last
+const longest = 2 ** 31 - 1; // milliseconds: a timer for more would end at once
 
 // What a failed attempt says of the request: no node took it, it may have been taken, or another try is useless.
 const notTaken = Symbol(),
@@ -180,7 +181,7 @@ export class Client {
       control = new AbortController();
     const signal = options.signal ? AbortSignal.any([control.signal, options.signal]) : control.signal;
     const late = new CairnError(`${at} did not answer in time`, { code: "timeout", endpoint: at, requestId: asked.id });
-    const timer = setTimeout(() => control.abort(late), ms);
+    const timer = setTimeout(() => control.abort(late), Math.min(ms, longest));
     let headers, token;
     try {
       signal.throwIfAborted();

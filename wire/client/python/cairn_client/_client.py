@@ -20,6 +20,7 @@ from .types import Result
 
 C = TypeVar("C", bound="Client")
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0  # seconds between rounds over all endpoints
+LONGEST = 2_000_000.0  # seconds for an attempt; a socket accepts little more
 LATE_FOR = 10.0  # seconds for which an endpoint that did not answer is tried last
 
 
@@ -222,7 +223,7 @@ class Client(Operations):
             headers["X-Cairn-Forward"] = "1"
         connection: Optional[http.client.HTTPConnection] = None
         try:
-            connection = self._pool.take(at, max(seconds, 0.001))
+            connection = self._pool.take(at, min(max(seconds, 0.001), LONGEST))
             sock = connection.sock
             asked.abort.watch(sock)
             if asked.abort.event.is_set():
