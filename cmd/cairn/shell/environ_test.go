@@ -24,6 +24,7 @@ func TestAShellReachesTheNodeOfItsFlags(t *testing.T) {
 		{cli.Target{TokenText: "secret", TokenFile: "other"}, []string{"token"},
 			map[string]string{"CAIRN_TOKEN": "secret", "CAIRN_TOKEN_FILE": ""}},
 		{cli.Target{Home: "cairn-data", TLS: true}, nil, map[string]string{"CAIRN_TLS": "1"}},
+		{cli.Target{Home: "cairn-data"}, []string{"tls"}, map[string]string{"CAIRN_TLS": ""}},
 	} {
 		is := map[string]bool{}
 		for _, flag := range c.given {

@@ -85,6 +85,8 @@ func environ(t *cli.Target, given func(flag string) bool) map[string]string {
 	}
 	if t.TLS {
 		env["CAIRN_TLS"] = "1"
+	} else if given("tls") {
+		env["CAIRN_TLS"] = ""
 	}
 	if given("home") && !given("endpoints") {
 		env["CAIRN_ENDPOINTS"] = ""
