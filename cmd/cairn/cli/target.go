@@ -128,7 +128,7 @@ func (t *Target) Token() (string, error) {
 		return t.TokenText, nil
 	}
 	if v := cmp.Or(os.Getenv("CAIRN_TOKEN"), os.Getenv("YQL_TOKEN")); v != "" && t.TokenFile == "" {
-		return v, nil
+		return strings.TrimSpace(v), nil
 	}
 	if t.TokenFile != "" {
 		return parseToken(private.ReadNamed(t.TokenFile))

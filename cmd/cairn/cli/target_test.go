@@ -32,7 +32,7 @@ func TestWhereTheTokenComesFrom(t *testing.T) {
 	for _, tc := range []struct{ cairn, yql, file, want string }{
 		{"", "", "", "of the home"},
 		{"", "theirs", "", "theirs"},
-		{"ours", "theirs", "", "ours"},
+		{"ours\n", "theirs", "", "ours"},
 		{"ours", "theirs", filepath.Join(dir, "other"), "of the file"},
 	} {
 		t.Setenv("CAIRN_TOKEN", tc.cairn)
