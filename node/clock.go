@@ -48,7 +48,7 @@ func (w *clockWatch) check(n *Node, leads bool) {
 
 // handOverForClock transfers leadership to a voter whose clock is right.
 func (n *Node) handOverForClock(ctx context.Context) {
-	id, ok := n.raft.PunctualVoter()
+	id, ok := n.raft.VoterWithAccurateClock()
 	if !ok {
 		return
 	}

@@ -58,7 +58,7 @@ func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err 
 	}
 	if purged > e.Cut {
 		// It fails during a change of members or another snapshot, or if the disk is full.
-		if err := n.raft.CutBehind(uint64(purged), by.Erase); err != nil {
+		if err := n.raft.PurgeBefore(uint64(purged), by.Erase); err != nil {
 			return false, fmt.Errorf("log: %w", err)
 		}
 		e.Cut = purged

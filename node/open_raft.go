@@ -91,7 +91,7 @@ func (n *Node) explainUnapplied(err error) error {
 	if n.commit.WaitOpen(ctx) != nil { // n.raft is set only once the log is open
 		return err
 	}
-	answers := n.raft.Doubt(ctx, uint64(u.Index), err)
+	answers := n.raft.VerifyWithVoters(ctx, uint64(u.Index), err)
 	n.log.Error("a committed record cannot be decoded", "index", u.Index, "others", answers)
 	return fmt.Errorf("%w (%s)", err, answers)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// This file notes which records members acknowledged, stores them, and tells them to the members;
-// recovery.Acknowledged says why.
+// This file notes the records that members acknowledged, stores them, and reports them to the members.
+// recovery.Acknowledged gives the reason.
 
-// logEnd is the place of the log's last record.
+// logEnd returns the position of the log's last record.
 func (n *Node) logEnd() recovery.Position {
 	index, term := n.lastRecord()
 	return recovery.Position{Term: term, Index: index}
@@ -27,9 +27,9 @@ func (n *Node) logEnd() recovery.Position {
 
 func (n *Node) acknowledgedFile() string { return filepath.Join(n.cfg.Dir, "acknowledged") }
 
-// storeAcknowledged is the task that writes to disk which places members have acknowledged, every few seconds while
-// they change, and what is committed, soon after the last record: the records themselves bring it there while more of
-// them come. Both are written once more in the end.
+// storeAcknowledged is the task that writes two things to disk: the positions that members acknowledged, every few
+// seconds while they change, and the commit index, once no record was appended for half a second. Appended records
+// store the commit index as well. The task writes both once more when the node closes.
 func (n *Node) storeAcknowledged() {
 	const every = 500 * time.Millisecond
 	tick := time.NewTicker(every)
@@ -54,10 +54,10 @@ func (n *Node) storeAcknowledged() {
 	}
 }
 
-// acknowledgedPositions are the places that a leader's heartbeats carry, one for each member. The leader's own log
-// counts only as far as its disk has it: a crash may take the rest.
+// acknowledgedPositions returns the positions that a leader's heartbeats carry, one for each member. The leader
+// counts its own log only up to the last synced record, because a crash may lose the rest.
 func (n *Node) acknowledgedPositions() (all []wire.RaftPlace) {
-	if end := n.logEnd(); n.logs.Synced() { // in this order: Synced does not vouch for records that are appended after logEnd
+	if end := n.logEnd(); n.logs.Synced() { // logEnd first: Synced does not cover records that are appended after the call
 		n.acks.Note(n.cfg.NodeID, toPosition(n.receipt(end)))
 	}
 	for id, p := range n.acks.All() {
@@ -70,8 +70,8 @@ func toPosition(p *wire.RaftPlace) recovery.Position {
 	return recovery.Position{Term: p.Term, Index: p.Index, Receipt: p.Receipt}
 }
 
-// receiptKey derives the key of a member's receipts from the identity in its home. So an old copy of the home has it
-// too, and no other member does.
+// receiptKey derives the key of a member's receipts from the identity in its home. An old copy of the home has the
+// same key; no other member has it.
 func receiptKey(identity ed25519.PrivateKey) []byte {
 	if identity == nil {
 		return nil
@@ -101,8 +101,8 @@ func (n *Node) noteAcknowledged(all []wire.RaftPlace) {
 	}
 }
 
-// newestKnown is the newest record, by term and index, that this member's files know of. The log may end before it:
-// conflicting records are deleted before their replacements are stored, and a snapshot may replace records with a
+// newestKnown returns the newest record, by term and index, that this member's files mention. The log may end before
+// it: conflicting records are deleted before their replacements are stored, and a snapshot may replace records with a
 // higher term.
 func (n *Node) newestKnown() recovery.Position {
 	log, snapshot := n.logAndSnapshotEnds()
@@ -111,9 +111,9 @@ func (n *Node) newestKnown() recovery.Position {
 	return slices.MaxFunc([]recovery.Position{log, snapshot, cut}, recovery.Position.Compare)
 }
 
-// checkRolledBack compares the record that a peer knows this member to have acknowledged with those that its files
-// know of. Files that end earlier are an old copy, and the member gives up its vote until it has rejoined. The peer
-// must show the member's own receipt: its claim alone does not count.
+// checkRolledBack compares the record that this member acknowledged, as a peer remembers it, with the newest record
+// in its files. If the files end earlier, they are an old copy, and the member gives up its vote until it has
+// rejoined. The peer must show the member's own receipt: its claim alone does not count.
 func (n *Node) checkRolledBack(peer uint32, h *wire.RaftHello) {
 	if h == nil || n.raft == nil || n.stateless() {
 		return

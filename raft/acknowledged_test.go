@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// keep copies a node's files, to be put back later. The copy of a running node holds what a crash would leave.
-func (c *cluster) keep(i int) (files fs.FS) {
+// copyHome copies a node's files. The copy of a running node contains what a crash would leave.
+func (c *cluster) copyHome(i int) (files fs.FS) {
 	c.t.Helper()
 	kept := filepath.Join(c.t.TempDir(), "kept")
 	if err := rafttest.CopyHome(kept, c.dirs[i]); err != nil {
@@ -27,8 +27,8 @@ func (c *cluster) keep(i int) (files fs.FS) {
 	return os.DirFS(kept)
 }
 
-// putBack gives a stopped node the files that were kept, some of them from another time.
-func (c *cluster) putBack(i int, all, others fs.FS, pattern string) {
+// restoreHome gives a stopped node the copied files, with those that match pattern from another copy.
+func (c *cluster) restoreHome(i int, all, others fs.FS, pattern string) {
 	c.t.Helper()
 	err := errors.Join(os.RemoveAll(c.dirs[i]), os.CopyFS(c.dirs[i], all))
 	names, gerr := []string(nil), error(nil)
@@ -45,54 +45,54 @@ func (c *cluster) putBack(i int, all, others fs.FS, pattern string) {
 	}
 }
 
-// TestAnOldLogUnderANewerState: a voter whose log, or whose segments alone, was replaced by an old copy has no vote
-// until it has rejoined: its state has applied more than its log holds.
+// TestAnOldLogUnderANewerState: a voter whose log, or only its segments, were replaced with an old copy has no vote
+// until it has rejoined: its state has applied more records than the log has.
 func TestAnOldLogUnderANewerState(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	for name, files := range map[string]string{"log": "log/*", "segments": "log/*.seg"} {
 		t.Run(name, func(t *testing.T) {
-			c := startCalm(t, 3)
+			c := startFastRejoin(t, 3)
 			want := c.propose(0, 10)
 			l := int(c.leader().cfg.NodeID - 1)
 			old := (l + 1) % 3
 			c.wait("all records", func() bool { return slices.Equal(c.sms[old].items(), want) })
-			then := c.keep(old)
+			then := c.copyHome(old)
 			want = append(want, c.propose(10, 20)...)
 			c.wait("all records", func() bool { return slices.Equal(c.sms[old].items(), want) })
-			now := c.keep(old)
+			now := c.copyHome(old)
 			for i := range 3 {
 				c.nodes[i].Close()
 			}
-			c.putBack(old, now, then, files)
+			c.restoreHome(old, now, then, files)
 			c.reopen(old, "secret", c.peers(old))
 			if c.nodes[old].HasState() {
 				t.Error("a member whose state is ahead of its log calls itself whole")
 			}
 			other := (l + 2) % 3
 			c.reopen(other, "secret", c.peers(other))
-			c.refused(other, old)
+			c.requireNoVote(other, old)
 			c.reopen(l, "secret", c.peers(l))
-			c.leadAny()
+			c.electLongestLog()
 			want = append(want, c.propose(20, 25)...)
 			c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].HasState() })
 		})
 	}
 }
 
-// TestAnOldHomeIsToldByTheOthers: a voter whose whole home is an old copy cannot know that, but the others know what it
-// acknowledged, also after a restart of theirs and when the leader that counted its answers is gone.
+// TestAnOldHomeIsToldByTheOthers: a voter whose whole home is an old copy cannot detect that, but the others know
+// which records it acknowledged, even after their restart and without the leader that counted its answers.
 func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 10)
 	l := int(c.leader().cfg.NodeID - 1)
 	old, other := (l+1)%3, (l+2)%3
 	c.wait("all records", func() bool { return slices.Equal(c.sms[old].items(), want) })
 	c.nodes[old].Close()
-	kept := c.keep(old)
-	then := &list{Index: c.sms[old].Index, Term: c.sms[old].Term, Items: c.sms[old].items()}
+	kept := c.copyHome(old)
+	then := &listMachine{Index: c.sms[old].Index, Term: c.sms[old].Term, Items: c.sms[old].items()}
 	c.reopen(old, "secret", c.peers(old))
 	want = append(want, c.propose(10, 20)...)
 	index, term := c.nodes[l].lastRecord()
@@ -102,28 +102,27 @@ func TestAnOldHomeIsToldByTheOthers(t *testing.T) {
 	for i := range 3 {
 		c.nodes[i].Close()
 	}
-	c.putBack(old, kept, nil, "")
+	c.restoreHome(old, kept, nil, "")
 	c.sms[old] = then
 	c.reopen(other, "secret", c.peers(other))
 	if got := c.nodes[other].acks.Of(uint32(old + 1)); got.Before(recovery.Position{Term: term, Index: index}) {
 		t.Fatalf("after a restart the other remembers %v, want %v", got, recovery.Position{Term: term, Index: index})
 	}
 	c.reopen(old, "secret", c.peers(old))
-	c.refused(other, old)
+	c.requireNoVote(other, old)
 	c.wait("it to be told", func() bool { return !c.nodes[old].HasState() })
-	c.refused(other, old)
+	c.requireNoVote(other, old)
 	c.reopen(l, "secret", c.peers(l))
-	c.leadAny()
+	c.electLongestLog()
 	want = append(want, c.propose(20, 25)...)
 	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[old].items(), want) && c.nodes[old].HasState() })
 }
 
-// TestACutEndIsNoOldCopy: a member that takes a newer leader's records in place of some that it had acknowledged has,
-// for a moment, a log that ends before them. It is not an old copy then, and none when its machine ends in that
-// moment.
+// TestACutEndIsNoOldCopy: a member replaces records that it acknowledged with those of a newer leader. For a moment
+// its log ends before them. It must not count as an old copy then, even if its machine crashes in that moment.
 func TestACutEndIsNoOldCopy(t *testing.T) {
 	t.Parallel()
-	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
+	disks := map[int]*faultyDisk{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
 	want := c.propose(0, 10)
 	l := c.leader()
@@ -168,15 +167,15 @@ func TestACutEndIsNoOldCopy(t *testing.T) {
 	if !f.HasState() {
 		t.Error("a member that is replacing the end of its log is taken for an old copy")
 	}
-	then := c.keep(i)
+	then := c.copyHome(i)
 	close(goOn)
 	want = append(want, c.propose(10, 20)...)
 	c.wait("all records", func() bool { return slices.Equal(c.sms[i].items(), want) })
 	for _, n := range c.nodes {
 		n.Close()
 	}
-	c.putBack(i, then, nil, "")
-	c.sms[i] = &list{Index: index, Term: term, Items: want[:10:10]}
+	c.restoreHome(i, then, nil, "")
+	c.sms[i] = &listMachine{Index: index, Term: term, Items: want[:10:10]}
 	c.reopen(i, "secret", c.peers(i))
 	if at, _ := c.nodes[i].lastRecord(); at != index {
 		t.Fatalf("the log ends at %d, not %d", at, index)

@@ -35,7 +35,7 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCalm(t, 3)
+			c := startFastRejoin(t, 3)
 			want := c.propose(0, 20)
 			l := int(c.leader().cfg.NodeID - 1)
 			lost := (l + 1) % 3
@@ -48,7 +48,7 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 			for _, n := range c.nodes { // so that no leader comes before the test has looked
 				n.Close()
 			}
-			c.sms[lost] = &list{}
+			c.sms[lost] = &listMachine{}
 			lose(t, c, lost)
 			c.reopen(lost, "secret", nil)
 			if c.nodes[lost].HasState() || c.nodes[lost].isOnlyVoter() {
@@ -59,7 +59,7 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 					c.reopen(i, "secret", c.peers(i))
 				}
 			}
-			c.leadAny()
+			c.electLongestLog()
 			want = append(want, c.propose(20, 25)...)
 			c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[lost].items(), want) && c.nodes[lost].HasState() })
 		})
@@ -70,7 +70,7 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 // them.
 func TestAnEmptyHomeMayBecomeAlone(t *testing.T) {
 	t.Parallel()
-	c := &cluster{t: t, addrs: []string{rafttest.Addr(t)}, nodes: make([]*Node, 1), sms: make([]*list, 1)}
+	c := &cluster{t: t, addrs: []string{rafttest.Addr(t)}, nodes: make([]*Node, 1), sms: make([]*listMachine, 1)}
 	c.open(0, "secret", []string{rafttest.Addr(t)})
 	if c.nodes[0].HasState() {
 		t.Fatal("an empty home among peers has a vote")

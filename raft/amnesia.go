@@ -18,28 +18,31 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A member without state has forgotten its votes and the records that it took: its log is gone, its home is empty, or
-// its files are older than what it acknowledged. The cluster does not count it: it gives no vote and asks for none,
-// takes no records and answers no heartbeats, because a leader of an older term than one it voted in would count its
-// answers. It asks each leader that it hears from to take its vote away (rejoin). The leader first asks the other
-// voters, and a majority of them, whose state is intact, must follow it. They alone commit the change, so a deposed
-// leader cannot make it. From then on the member takes records like a new one, of leaders of that term and newer
-// ones: one that was deposed would count its answers. It has state again as soon as it knows that this change is
-// committed: from then on it denies its vote to every candidate that lacks that record. Only then it gets its vote
-// back, by a second change (checkPromotion): if it had the vote before it had state, and ended in between, a majority
-// could be missing for good.
+// A member without state has forgotten its votes and the records that it stored: its log is gone, its home is empty,
+// or its files are older than the records that it acknowledged. The cluster does not count it. It grants and requests
+// no votes, stores no records and answers no heartbeats, because a leader of an older term than one it voted in would
+// count its answers.
 //
-// Every empty home is marked as one without state at its first start, unless the node is alone: from inside, a new
-// node and a member whose home was emptied look the same. Only a founding (see form) gives the vote without a leader.
-// The mark reports whether the home was empty or something was lost: what is lost may have named other members, so a
-// node that lost something founds no cluster of its own, even when neither its configuration nor what is left names
-// another. It waits until a leader takes it in.
+// It asks each leader that it hears from to take its vote away (rejoin). The leader first asks the other voters: a
+// majority of them must follow it, and only members with intact state answer. They alone commit the change, so a
+// deposed leader cannot make it. From then on the member stores records like a new one, but only from leaders of that
+// term or newer ones, because a deposed leader would count its answers.
+//
+// The member has state again as soon as it knows that this change is committed: from then on it denies its vote to
+// every candidate that lacks that record. Only then does it get its vote back, by a second change (checkPromotion).
+// If it got the vote before it had state, and then stopped, a majority could be missing for good.
+//
+// Every empty home is marked as one without state at its first start, unless the node is alone: seen from inside, a
+// new node and a member whose home was emptied look the same. Only a founding (see form) gives a vote without a
+// leader. The mark records whether the home was empty or something was lost. Lost files may have named other members,
+// so a node that lost files founds no cluster of its own, even if neither its configuration nor its remaining files
+// name another node. It waits until a leader admits it.
 
-// rejoining tracks how a member without state comes back.
+// rejoining tracks how a member without state gets its state back.
 type rejoining struct {
 	amnesia  atomic.Bool               // see stateless
 	admitted atomic.Pointer[admission] // nil: no leader has taken this node's vote away since it started without state
-	leaders  chan hraft.Server         // the leader whose request was rejected last, until rejoin asks it for admission
+	leaders  chan hraft.Server         // the leader whose request was rejected last, until rejoin asks that leader for admission
 	markTurn chan struct{}             // holds a token while the mark, and amnesia with it, changes
 }
 
@@ -51,10 +54,10 @@ func (n *Node) amnesiaFile() string { return filepath.Join(n.cfg.Dir, "amnesia")
 // stateless reports whether this member has lost its state and must give no vote yet.
 func (n *Node) stateless() bool { return n.amnesia.Load() }
 
-// HasState reports whether this member has its state. One without has no vote until it has rejoined.
+// HasState reports whether this member has its state. A member without state has no vote until it has rejoined.
 func (n *Node) HasState() bool { return !n.stateless() }
 
-// What a mark says.
+// The texts of the mark.
 const (
 	lostMark  = "this node has lost its state; no votes until it has rejoined\n"
 	emptyMark = "this node's home was empty; no votes until it has founded a cluster with others, or joined one\n"
@@ -93,7 +96,7 @@ func (n *Node) readMark() error {
 }
 
 // Discard moves the log and the snapshots of a stopped member aside, when the state built from them cannot be
-// trusted. The member gives no vote until it has rejoined. aside is their new place; empty when there were none.
+// trusted. The member gives no vote until it has rejoined. aside is their new directory; empty if there were none.
 func Discard(dir string) (aside string, err error) {
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
 		return "", nil
@@ -115,7 +118,7 @@ func Discard(dir string) (aside string, err error) {
 	return aside, logstore.OS{}.SyncDir(dir)
 }
 
-// clearAmnesia ends the amnesia.
+// clearAmnesia removes the mark and lets the member vote again.
 func (n *Node) clearAmnesia() {
 	n.markTurn <- struct{}{}
 	defer func() { <-n.markTurn }()
@@ -127,7 +130,7 @@ func (n *Node) clearAmnesia() {
 	n.log.Info("this member has its state again")
 }
 
-// removeMark removes the mark that markAmnesiac left.
+// removeMark removes the mark from the disk.
 func (n *Node) removeMark() error {
 	if err := os.Remove(n.amnesiaFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -153,7 +156,7 @@ func (n *Node) markIfEmpty() error {
 	switch {
 	case !n.stateless() && !n.cfg.Alone:
 		return n.markStateless(emptyMark)
-	case n.stateless() && n.cfg.Alone: // it had peers configured
+	case n.stateless() && n.cfg.Alone: // an earlier start had peers configured
 		text, err := os.ReadFile(n.amnesiaFile())
 		if err != nil || string(text) != emptyMark {
 			return err
@@ -165,8 +168,9 @@ func (n *Node) markIfEmpty() error {
 
 var errNotAdmitted = errors.New("this node has no state and accepts no records before the leader has removed its vote")
 
-// checkAdmitted returns an error while this member has no state and no leader has taken its vote away, or while a
-// leader of a newer term has. It queues the leader, so that rejoin asks it for admission.
+// checkAdmitted returns an error if this member has no state and either no leader has taken its vote away, or a
+// leader of a newer term than this one has. In the first case it queues the leader, so that rejoin asks it for
+// admission.
 func (n *Node) checkAdmitted(leader uint32, addr string, term uint64) error {
 	a := n.admitted.Load()
 	switch {
@@ -178,7 +182,7 @@ func (n *Node) checkAdmitted(leader uint32, addr string, term uint64) error {
 		return nil
 	}
 	select {
-	case <-n.leaders: // an older one
+	case <-n.leaders: // drop an older entry
 	default:
 	}
 	pause.Offer(n.leaders, hraft.Server{ID: transport.ServerID(leader), Address: hraft.ServerAddress(addr)})
@@ -198,8 +202,8 @@ func (n *Node) snapshotState(index, term uint64) error {
 	return (&pendingSnapshot{Snapshot: s}).Persist(sink)
 }
 
-// rejoin is the task that, once a second, takes the next step towards having state and the vote of its role. It
-// repeats its requests, because they are lost with the leader that got them.
+// rejoin is the task that, once a second, takes the next step towards having state and the vote of this node's role.
+// It repeats its requests, because they are lost when the leader changes.
 func (n *Node) rejoin() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -241,16 +245,16 @@ func (n *Node) askAdmission(leader hraft.Server) {
 	n.admitted.Store(&admission{ok.Index, ok.Term})
 }
 
-// admissionCommitted reports whether this member knows the change that took its vote away as committed.
+// admissionCommitted reports whether this member knows that the change that took its vote away is committed.
 func (n *Node) admissionCommitted() bool {
 	a := n.admitted.Load() // nil when the mark has just been set
 	return a != nil && n.raft.CommitIndex() >= a.index && n.Term() >= a.term
 }
 
-// demoteForRejoin is the leader's side of rejoin. The others must be enough without the vote that goes, or the
-// cluster could commit nothing, not even that it goes; and they must follow this leader now, as only members with
-// state say. Every majority that the member may have been part of has one of them, so none has made a newer leader
-// that this one has not heard of.
+// demoteForRejoin is the leader's side of rejoin. The other voters must be a quorum without this member, or the
+// cluster could commit nothing, not even this change. They must also follow this leader now, and only members with
+// state say so. Every majority that the member may have been part of includes one of them, so none has elected a
+// newer leader that this one has not heard of.
 func (n *Node) demoteForRejoin(ctx context.Context, m wire.Membership) (string, uint64, error) {
 	s, known := n.findMember(m.NodeID)
 	if !known {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// segments are the files of a node's log, the oldest first.
+// segments returns the files of a node's log, the oldest first.
 func segments(t *testing.T, dir string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "log", "*.seg"))
@@ -23,7 +23,7 @@ func segments(t *testing.T, dir string) []string {
 	return all
 }
 
-// loseLog damages the log of a stopped node in one of the ways a disk does.
+// loseLog contains functions that damage the log of a stopped node as a disk might.
 var loseLog = map[string]func(t *testing.T, dir string){
 	"removed": func(t *testing.T, dir string) {
 		for _, path := range segments(t, dir) {
@@ -52,7 +52,7 @@ var loseLog = map[string]func(t *testing.T, dir string){
 	},
 }
 
-// What a cluster of one acknowledges after it lost its log is there after the next start, too.
+// TestOneNodeOutlivesItsLog: records that a cluster of one acknowledges after it lost its log survive the next start.
 func TestOneNodeOutlivesItsLog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -79,11 +79,12 @@ func TestOneNodeOutlivesItsLog(t *testing.T) {
 	}
 }
 
-// A member that lost its log votes again only after the others took its vote away and gave it back.
+// TestMemberRejoinsAfterLosingItsLog: a member that lost its log votes again only after the others removed its vote
+// and gave it back.
 func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startCalm(t, 3) // only the first leader can be elected while one is away and one has no vote
+	c := startFastRejoin(t, 3) // only the first leader can be elected while one is away and one has no vote
 	want := c.propose(0, 20)
 	l := int(c.leader().cfg.NodeID - 1)
 	lost, other := (l+1)%3, (l+2)%3
@@ -107,7 +108,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	}
 
 	c.reopen(other, "secret", c.peers(other))
-	c.leadAny()
+	c.electLongestLog()
 	c.wait("the lost one to be whole", func() bool { return !c.nodes[lost].stateless() })
 	if a := c.nodes[lost].admitted.Load(); a == nil || a.index == 0 {
 		t.Errorf("it did not wait until it knew that its vote was gone: %v", a)
@@ -116,7 +117,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.nodes[l].Close()
 	c.wait("one of two to lead, by the vote of the other", func() bool {
 		a, b := c.nodes[lost], c.nodes[other]
-		if a.raft.State() == hraft.Follower && b.raft.State() == hraft.Follower { // nothing was handed over
+		if a.raft.State() == hraft.Follower && b.raft.State() == hraft.Follower { // no hand-over happened
 			b.campaign()
 		}
 		return a.IsLeader() || b.IsLeader()
@@ -125,7 +126,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	c.wait("equal lists", func() bool { return slices.Equal(c.sms[lost].items(), want) })
 }
 
-// TestAMemberWithADamagedVoteIsOneWithoutState: it does not know how it voted, so it asks for its vote back.
+// TestAMemberWithADamagedVoteIsOneWithoutState: the member does not know how it voted, so it requests its vote again.
 func TestAMemberWithADamagedVoteIsOneWithoutState(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -136,7 +137,7 @@ func TestAMemberWithADamagedVoteIsOneWithoutState(t *testing.T) {
 	}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCalm(t, 3)
+			c := startFastRejoin(t, 3)
 			want := c.propose(0, 20)
 			lost := int(c.leader().cfg.NodeID) % 3
 			c.wait("all records", func() bool { return slices.Equal(c.sms[lost].items(), want) })
@@ -153,7 +154,7 @@ func TestAMemberWithADamagedVoteIsOneWithoutState(t *testing.T) {
 	}
 }
 
-// A wish to vote outlives the leader that heard it.
+// TestPromotionSurvivesItsLeader: a member's request for a vote survives a change of leader.
 func TestPromotionSurvivesItsLeader(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
@@ -162,7 +163,7 @@ func TestPromotionSurvivesItsLeader(t *testing.T) {
 	c.open(3, "secret", c.addrs[:3])
 	c.wait("the newcomer to be known", func() bool { _, ok := c.leader().findMember(4); return ok })
 	for _, n := range c.nodes[:3] {
-		n.setPromotion(4, false) // as if the leader that took it in were gone
+		n.setPromotion(4, false) // as if the leader that admitted it had ended
 	}
 	c.wait("the newcomer to vote", func() bool {
 		s, ok := c.leader().findMember(4)
@@ -170,7 +171,8 @@ func TestPromotionSurvivesItsLeader(t *testing.T) {
 	})
 }
 
-// A read replica that is promoted in the moment between its joining and its having state gets state all the same.
+// TestAReplicaThatIsPromotedAtOnceGetsState: a read replica that is promoted after it joined, but before it has
+// state, still gets state.
 func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
 	c := startWith(t, 3, &cluster{roles: map[int]string{3: "read_replica"}})
 	c.propose(0, 5)
@@ -187,14 +189,14 @@ func TestAReplicaThatIsPromotedAtOnceGetsState(t *testing.T) {
 	})
 }
 
-// TestNoVoteWithoutTheLog: a member gets no vote as long as its log lacks the record that made it one, however short
-// the leader's is.
+// TestNoVoteWithoutTheLog: a member gets no vote while its log lacks the record that made it a member, even if the
+// leader's log is short.
 func TestNoVoteWithoutTheLog(t *testing.T) {
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 5)
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
-	c.open(3, "secret", []string{rafttest.Addr(t)}) // it asks to join nowhere, and its log is empty
+	c.open(3, "secret", []string{rafttest.Addr(t)}) // its peer address has no node, so it does not join by itself, and its log is empty
 	c.nodes[3].admitted.Store(&admission{index: 1})
 	leader := c.leader()
 	c.wait("the newcomer to answer", func() bool {
@@ -225,17 +227,17 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 	}
 }
 
-// TestNoVoteWithoutState: a member that was emptied has all the others' records, and does not count as one with state
-// until the log has its key. The leader gives it its vote after that, not before, whoever asks.
+// TestNoVoteWithoutState: a member whose home was emptied has the others' records again, but has no state until the
+// log has its key. The leader gives it a vote only after that.
 func TestNoVoteWithoutState(t *testing.T) {
 	t.Parallel()
-	c, want := startNamed(t, &cluster{})
+	c, want := startWithKeys(t, &cluster{})
 	l := c.leader()
 	victim := int(l.cfg.NodeID % 3)
 	m := wire.Membership{Action: "promote", NodeID: uint32(victim + 1)}
 	c.nodes[victim].Close()
-	c.emptied(victim)
-	c.have(want)
+	c.restartEmptyWithNewKey(victim)
+	c.waitApplied(want)
 	c.wait("the leader to know how far it is", func() bool {
 		s, _ := l.findMember(m.NodeID)
 		last, ok := l.probeFollower(s, l.readyTerm.Load(), 0, 0)
@@ -249,21 +251,21 @@ func TestNoVoteWithoutState(t *testing.T) {
 		t.Errorf("it has state (%v), or is a %v", c.nodes[victim].HasState(), s.Suffrage)
 	}
 	want = append(want, c.logKey(victim))
-	c.voting(victim)
+	c.waitVoter(victim)
 	if !c.nodes[victim].HasState() {
 		t.Error("a member without state has a vote")
 	}
-	c.have(want)
+	c.waitApplied(want)
 }
 
-// TestAnOlderLeaderFillsNoMember: a member without state was taken in by a leader. It takes nothing of a leader of an
-// older term: that one would count its answers and commit what the cluster does not know.
+// TestAnOlderLeaderFillsNoMember: a member without state was admitted by a leader. It accepts nothing from a leader
+// of an older term, which would count its answers and commit records that the cluster lacks.
 func TestAnOlderLeaderFillsNoMember(t *testing.T) {
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 5)
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
-	c.open(3, "secret", []string{rafttest.Addr(t)}) // it asks to join nowhere, and its log is empty
+	c.open(3, "secret", []string{rafttest.Addr(t)}) // its peer address has no node, so it does not join by itself, and its log is empty
 	n := c.nodes[3]
 	n.admitted.Store(&admission{index: 2, term: 5})
 	say := wire.RaftAppend{Term: 4, Leader: 1, LeaderAddr: c.addrs[0],

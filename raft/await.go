@@ -24,7 +24,7 @@ func (a *openFutures) add(n int) {
 	}
 }
 
-// drain waits until every future is answered, but not longer than patience, and reports whether they are.
+// drain waits until every future is answered, at most for patience. It reports whether all are answered.
 func (a *openFutures) drain(patience time.Duration) bool {
 	a.mu.Lock()
 	if a.n == 0 {
@@ -47,7 +47,7 @@ func (a *openFutures) drain(patience time.Duration) bool {
 }
 
 // await waits for a future of the library. At Shutdown the library drops some futures unanswered, so Close first
-// gives it time to answer; the outcome of those left is unknown.
+// gives it time to answer. The outcome of an unanswered future is unknown.
 func (n *Node) await(ctx context.Context, f hraft.Future) error {
 	done := make(chan error, 1)
 	n.futures.add(1)

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// forming holds the answers of the configured peers to a node that belongs to no cluster yet.
+// forming holds the answers of the configured peers while this node belongs to no cluster.
 type forming struct {
 	peerRejected atomic.Bool // a peer has rejected this node since form last checked
 	rejectedAt   sync.Map    // the reason that was logged last, by address
@@ -25,17 +25,17 @@ type forming struct {
 
 // form makes one cluster out of nodes that were configured with each other's addresses, started in any order.
 //
-// A node without configuration asks every peer for its id and role. When a peer has state, a cluster exists and this
-// node asks to join it. When all have answered and none has any, the node with the lowest id is the founder: it has
+// A node without configuration asks every peer for its id and role. If a peer has state, a cluster exists and this
+// node asks to join it. If all have answered and none has state, the node with the lowest id is the founder: it makes
 // each of the others store the founding configuration, and stores it itself last. A member that stores it may vote
-// from then on; one that has an empty home for any other reason may not (see amnesia.go). A founder that stops in
-// between begins again after its restart, or the members that it has founded admit it. A node that cannot reach
-// every configured peer starts nothing: so at most one cluster is ever formed.
+// from then on; a member whose home is empty for any other reason may not (see amnesia.go). A founder that stops in
+// between begins again after its restart, or the members that it has founded admit it. A node that cannot reach every
+// configured peer founds nothing, so at most one cluster is ever formed.
 //
-// The founder stands for election at once, and so does a node that is the only voter: an election timeout is for
-// noticing that a leader is silent, and here there is none.
+// The founder stands for election at once, and so does a node that is the only voter: an election timeout detects a
+// silent leader, and here there is no leader yet.
 func (n *Node) form() {
-	if n.isOnlyVoter() && !n.stateless() && n.raft.State() != hraft.Leader { // a timeout may have been faster on a slow machine
+	if n.isOnlyVoter() && !n.stateless() && n.raft.State() != hraft.Leader { // on a slow machine the timeout may have fired first
 		n.campaign()
 	}
 	for wait := time.Duration(0); ; {
@@ -53,7 +53,7 @@ func (n *Node) form() {
 }
 
 // isEmpty reports whether this node has no data that a cluster could need: no record, no snapshot, no state, and no
-// vote except the one stored at its founding.
+// vote other than that of its founding.
 func (n *Node) isEmpty() bool {
 	if n.raft == nil {
 		return false
@@ -62,8 +62,9 @@ func (n *Node) isEmpty() bool {
 	return applied == 0 && n.raft.LastIndex() <= 1 && n.Term() <= 1
 }
 
-// foundingVoters returns this node, if it is to vote, and the configured peers that are to vote. all reports that every
-// configured peer has answered and holds nothing, like this node. states holds the addresses of peers that have state.
+// foundingVoters returns this node, if its role is voter, and the configured peers with that role. all reports
+// whether every configured peer has answered and neither they nor this node have data. states holds the addresses of
+// peers that have state.
 func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bool) {
 	if n.cfg.Role == RoleVoter {
 		servers = append(servers, hraft.Server{ID: transport.ServerID(n.cfg.NodeID), Address: hraft.ServerAddress(n.cfg.Advertise)})
@@ -79,7 +80,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 			n.logRejected(addr, err, pe.Text)
 		}
 		if err != nil {
-			all = false // this peer is not up yet; another may belong to a cluster all the same
+			all = false // this peer is not up yet, but another may belong to a cluster
 			continue
 		}
 		n.rejectedAt.Delete(addr)
@@ -98,7 +99,7 @@ func (n *Node) foundingVoters() (servers []hraft.Server, states []string, all bo
 	return servers, states, all
 }
 
-// logRejected logs once that a peer rejects this node, and why.
+// logRejected logs that a peer rejects this node, and the reason, unless it is the same reason as last time.
 func (n *Node) logRejected(addr string, err error, why string) {
 	if errors.Is(err, transport.ErrSecret) {
 		why = "cluster secret differs"
@@ -108,8 +109,8 @@ func (n *Node) logRejected(addr string, err error, why string) {
 	}
 }
 
-// tryForm founds a cluster if this node is the founder, or asks an existing cluster to admit this node; joined
-// reports that it was admitted.
+// tryForm founds a cluster if this node is the founder, or asks an existing cluster to admit this node. joined
+// reports whether the cluster admitted it.
 func (n *Node) tryForm() (joined bool) {
 	servers, states, all := n.foundingVoters()
 	if slices.ContainsFunc(states, n.askToJoin) { // a peer that knows no leader rejects the request, and the next one may know it
@@ -128,8 +129,8 @@ func (n *Node) tryForm() (joined bool) {
 	return false
 }
 
-// foundCluster has each other founding member store the configuration, and stores it here last: until then this node
-// has no state, and begins again after a crash.
+// foundCluster makes each other founding member store the configuration, and stores it here last: until then this
+// node has no state, and begins again after a crash.
 func (n *Node) foundCluster(c hraft.Configuration) error {
 	for _, s := range c.Servers {
 		if s.ID == transport.ServerID(n.cfg.NodeID) {
@@ -144,8 +145,8 @@ func (n *Node) foundCluster(c hraft.Configuration) error {
 }
 
 // storeFounding stores the founding configuration. It removes the mark of a node without state first: a crash in
-// between leaves a node without configuration, which is marked again at its next start. A founder may ask again while
-// this is under way: the first one stores.
+// between leaves a node without configuration, which is marked again at its next start. The founder may repeat its
+// request while this runs: the first call stores the configuration.
 func (n *Node) storeFounding(c hraft.Configuration) error {
 	n.markTurn <- struct{}{}
 	defer func() { <-n.markTurn }()
@@ -179,7 +180,7 @@ func (n *Node) acceptFounding(founder uint32, m wire.Membership) (err error) {
 	}
 	if have := n.servers(); len(have) > 0 {
 		if n.isEmpty() && slices.Equal(have, c.Servers) {
-			return nil // the founder asks again
+			return nil // the founder repeats its request
 		}
 		return fmt.Errorf("%w: node %d belongs to a cluster already", ErrRefused, n.cfg.NodeID)
 	}
@@ -209,7 +210,7 @@ func (n *Node) isOnlyVoter() bool {
 	return len(voters) == 1 && transport.NodeID(voters[0].ID) == n.cfg.NodeID
 }
 
-// probe dials an address and returns what the node that answers says of itself.
+// probe dials an address and returns the hello of the node that answers.
 func (n *Node) probe(addr string, within time.Duration) (wire.ClusterHelloOK, error) {
 	ctx, cancel := context.WithTimeout(n.ctx, within)
 	defer cancel()
@@ -237,7 +238,7 @@ func (n *Node) request(action string) wire.Membership {
 	return wire.Membership{Action: action, NodeID: n.cfg.NodeID, Addr: n.cfg.Advertise, Role: n.cfg.Role}
 }
 
-// askPeer asks the node at an address, which need not be the leader that this node knows, for a change of members.
+// askPeer sends a membership request to the node at an address, which need not be the leader that this node knows.
 func (n *Node) askPeer(addr hraft.ServerAddress, m wire.Membership) (ok wire.MembershipOK, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, transport.RPCTimeout)
 	defer cancel()
@@ -245,7 +246,7 @@ func (n *Node) askPeer(addr hraft.ServerAddress, m wire.Membership) (ok wire.Mem
 	return ok, err
 }
 
-// askToJoin asks a peer that belongs to a cluster to take this node in, and reports whether it did.
+// askToJoin asks a peer that belongs to a cluster to admit this node, and reports whether it did.
 func (n *Node) askToJoin(addr string) bool {
 	if _, err := n.askPeer(hraft.ServerAddress(addr), n.request("join")); err != nil {
 		n.stopOnIDConflict(addr, err)

@@ -32,7 +32,7 @@ func (c *flippyConn) Write(b []byte) (int, error) {
 // is rejected and named by the member that it reaches, and sent again; all members have what was proposed.
 func TestBitsFlippedBetweenMembers(t *testing.T) {
 	var flips atomic.Bool
-	c := startWith(t, 3, &cluster{calm: true, dial: func(ctx context.Context, addr string) (net.Conn, error) {
+	c := startWith(t, 3, &cluster{fastRejoin: true, dial: func(ctx context.Context, addr string) (net.Conn, error) {
 		nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		if err != nil {
 			return nil, err

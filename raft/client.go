@@ -13,17 +13,17 @@ type Client struct {
 	addrs []string
 }
 
-// NewClient makes a client that reaches the members at their peer addresses.
+// NewClient returns a client that reaches the members at their peer addresses.
 func NewClient(cfg Config, addrs []string) *Client {
 	n := newNode(cfg.withDefaults(), nil)
 	n.offline = true
 	return &Client{n, addrs}
 }
 
-// Close ends its connections.
+// Close closes the client's connections.
 func (c *Client) Close() {
 	c.n.cancel()
-	_ = c.n.transport.Close() // nothing is under way
+	_ = c.n.transport.Close() // no request is running
 	c.n.transport.Wait()
 }
 

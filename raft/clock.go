@@ -11,44 +11,45 @@ import (
 // The leader's clock stamps the log, and time in the log never goes back: one clock that is years ahead would shift
 // it for ever. So no node trusts its own clock alone. Heartbeats carry the members' clocks, and the median decides.
 
-// ClockReading is the time as this node knows it.
+// ClockReading holds the cluster's time as this node estimates it.
 type ClockReading struct {
-	Time   time.Time     // its own clock's, or the median of the members' clocks when its own is off
-	Offset time.Duration // its own clock minus the median
-	Off    bool          // Offset is over the bound
+	Time   time.Time     // this node's clock, or the median of the members' clocks if its own is off
+	Offset time.Duration // this node's clock minus the median
+	Off    bool          // Offset exceeds the bound
 }
 
-// clocks are the clocks of this node and the other members.
+// clocks holds readings of the clocks of this node and the other members.
 type clocks struct {
-	now     func() time.Time     // this node's
-	elapsed func() time.Duration // since some moment; no clock's jump changes it
+	now     func() time.Time     // this node's clock
+	elapsed func() time.Duration // monotonic; a jump of the clock does not change it
 	max     time.Duration        // the allowed offset of a clock
 
 	mu    sync.Mutex
 	peers map[uint32]reading
-	last  reading // the time decided last, here or by the leader
+	last  reading // the last result, computed here or received from the leader
 }
 
-// reading is a value of a clock, and the elapsed time at which it was read.
+// reading holds a value of a clock, and the elapsed time at which it was read.
 type reading struct {
-	at   time.Time     // without its monotonic part, so that a jump of the clock shows
+	at   time.Time     // without the monotonic part, so that jumps of the clock count
 	when time.Duration // elapsed
 }
 
-// advanced returns the value that the clock shows now if it runs correctly.
+// advanced returns the value that the clock should show now.
 func (r reading) advanced(now time.Duration) time.Time { return r.at.Add(now - r.when) }
 
-// readingAge is the time for which a reading of a member's clock counts.
+// readingAge limits the age of a reading of a member's clock.
 const readingAge = 10 * time.Second
 
-// slewDivisor divides the time gone by: a node that hears no others moves towards its own clock by a tenth of it. So it
-// follows a clock that was corrected by a minute within ten minutes, and a clock that is off by years never.
+// slewDivisor limits how fast a node that hears from no other member moves towards its own clock: by at most a tenth
+// of the elapsed time. So it follows a clock that was corrected by a minute within ten minutes, and a clock that is
+// off by years never.
 const slewDivisor = 10
 
-// notePeer notes a member's clock from an answer to a request that took so long. It ignores an exchange longer than
-// half the bound, because the clock may have been read at any moment of it.
+// notePeer notes a member's clock from the answer to a request; took is the time between request and answer. It
+// ignores an exchange longer than half the bound, because the clock may have been read at any moment of it.
 func (c *clocks) notePeer(id uint32, at time.Time, took time.Duration) {
-	if at.IsZero() || took > c.max/2 { // it may have been read at any moment of that
+	if at.IsZero() || took > c.max/2 {
 		return
 	}
 	c.mu.Lock()
@@ -69,7 +70,7 @@ func (c *clocks) noteLeader(at time.Time) {
 	c.last = reading{at, c.elapsed()}
 }
 
-// read decides the time, and remembers it.
+// read computes the time, and stores it as the last result.
 func (c *clocks) read() ClockReading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,9 +84,9 @@ func (c *clocks) read() ClockReading {
 	return r
 }
 
-// median is the median of this node's clock and the members'. With an even number of clocks the time decided last,
-// advanced, is one more; if there is none, the earlier of the two in the middle counts, because time in the log never
-// goes back. c.mu is held.
+// median returns the median of this node's clock and the members' clocks. With an even number of clocks it adds the
+// last result, advanced to now. Without a last result it uses the earlier of the two middle clocks, because time in
+// the log never goes back. The caller holds c.mu.
 func (c *clocks) median(own time.Time, now time.Duration) time.Time {
 	votes := []time.Time{own}
 	for id, p := range c.peers {
@@ -109,8 +110,8 @@ func (c *clocks) median(own time.Time, now time.Duration) time.Time {
 	return votes[(len(votes)-1)/2]
 }
 
-// PunctualVoter returns the voter with the longest log among those whose clocks are within the bound.
-func (n *Node) PunctualVoter() (id uint32, ok bool) {
+// VoterWithAccurateClock returns the voter with the longest log among those whose clocks are within the bound.
+func (n *Node) VoterWithAccurateClock() (id uint32, ok bool) {
 	right := n.clocks.accurate()
 	s, ok := n.longestLog(func(id uint32) bool { return slices.Contains(right, id) })
 	return transport.NodeID(s.ID), ok
@@ -130,5 +131,5 @@ func (c *clocks) accurate() (ids []uint32) {
 	return ids
 }
 
-// Clock is the time as this node knows it.
+// Clock returns the cluster's time as this node estimates it.
 func (n *Node) Clock() ClockReading { return n.clocks.read() }

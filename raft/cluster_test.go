@@ -28,21 +28,21 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// list is a state machine: the records in order.
-type list struct {
+// listMachine is a state machine that stores the records in order.
+type listMachine struct {
 	mu          sync.Mutex
 	Index, Term uint64
 	Items       []string
 	restored    int
 	dir         string // see savedDir
-	// beforeSaving is called when a snapshot is about to be saved; nil: nothing happens in between
+	// beforeSaving is called before a snapshot is saved; may be nil
 	beforeSaving func()
 	sums         []StateSum
 	hash         [sha256.Size]byte
-	summed       int // of the items
+	hashed       int // the number of items in hash
 }
 
-func (l *list) Apply(batch []Record) []any {
+func (l *listMachine) Apply(batch []Record) []any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := make([]any, len(batch))
@@ -55,53 +55,54 @@ func (l *list) Apply(batch []Record) []any {
 			l.Items = append(l.Items, string(r.Data))
 		}
 		out[i] = len(l.Items)
-		l.sum()
+		l.storeHash()
 	}
 	return out
 }
 
-// sum keeps the hash of the list at its index: of the hash before, and the items since. The lock is held.
-func (l *list) sum() {
-	for ; l.summed < len(l.Items); l.summed++ {
-		l.hash = sha256.Sum256(append(l.hash[:], l.Items[l.summed]...))
+// storeHash stores the hash of the list at its index: the hash of the previous hash and the items since. The caller
+// holds the lock.
+func (l *listMachine) storeHash() {
+	for ; l.hashed < len(l.Items); l.hashed++ {
+		l.hash = sha256.Sum256(append(l.hash[:], l.Items[l.hashed]...))
 	}
 	l.sums = append(l.sums, StateSum{l.Index, l.hash})
 }
 
-func (l *list) Sums() []StateSum {
+func (l *listMachine) Sums() []StateSum {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.sums[max(0, len(l.sums)-256):])
 }
 
-func (l *list) Applied() (uint64, uint64) {
+func (l *listMachine) Applied() (uint64, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.Index, l.Term
 }
 
-// founds says that each record is of the one cluster there is.
+// founds returns the cluster's name for every record.
 func founds([]byte) string { return "cluster" }
 
-// hello tells the cluster's name, which a node knows from its first record on.
-func (l *list) hello() (h wire.RaftHello) {
+// hello returns the cluster's name, which a node knows from its first record on.
+func (l *listMachine) hello() (h wire.RaftHello) {
 	if len(l.items()) > 0 {
 		h.ClusterID = "cluster"
 	}
 	return h
 }
 
-func (l *list) items() []string {
+func (l *listMachine) items() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.Items)
 }
 
-func (l *list) Restore(r io.Reader) error {
+func (l *listMachine) Restore(r io.Reader) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Items, l.sums, l.hash, l.summed, l.restored = nil, nil, [sha256.Size]byte{}, 0, l.restored+1
-	defer l.sum()
+	l.Items, l.sums, l.hash, l.hashed, l.restored = nil, nil, [sha256.Size]byte{}, 0, l.restored+1
+	defer l.storeHash()
 	return json.NewDecoder(r).Decode(l)
 }
 
@@ -119,52 +120,54 @@ func (noHandler) Peer(_ context.Context, f wire.Frame) (wire.Frame, error) {
 }
 
 type cluster struct {
-	t     testing.TB
-	addrs []string
-	dirs  []string
-	nodes []*Node
-	sms   []*list
-	keys  map[int]*seal.Ring // of the nodes that encrypt
-	disks map[int]*meter     // of the nodes whose log's disk is watched
-	files map[int]logstore.FS
-	roles map[int]string // of the nodes that are not voters
-	slow  bool           // election timeouts are so long that no silence causes an election
-	dial  func(context.Context, string) (net.Conn, error)
-	log   *slog.Logger               // nil: none
-	aside sync.Map                   // by node: why it stepped aside
-	calm  bool                       // elections are slow, and the leader is heard often: those without state are taken in soon
-	named bool                       // the log says the members' keys: see logKey
-	fixed bool                       // no other key is taken
-	size  int                        // of startNamed; 0: three
-	owns  map[int]ed25519.PrivateKey // of the nodes that have another key than identityOf
+	t            testing.TB
+	addrs        []string
+	dirs         []string
+	nodes        []*Node
+	sms          []*listMachine
+	keys         map[int]*seal.Ring  // of the nodes that encrypt
+	disks        map[int]*faultyDisk // of the nodes whose log's disk is watched
+	files        map[int]logstore.FS
+	roles        map[int]string // of the nodes that are not voters
+	slow         bool           // election timeouts are so long that no silence causes an election
+	dial         func(context.Context, string) (net.Conn, error)
+	log          *slog.Logger               // nil: none
+	steppedAside sync.Map                   // by node: why it stepped aside
+	fastRejoin   bool                       // elections are slow but heartbeats frequent, so members without state rejoin soon
+	withKeys     bool                       // the log has the members' keys: see logKey
+	fixedKeys    bool                       // see Credentials.FixedKeys
+	size         int                        // number of nodes of startWithKeys; 0: three
+	newKeys      map[int]ed25519.PrivateKey // nodes whose key is not identityOf
 
-	unread atomic.Uint32 // the node that has applied no keys of its log
-	behind atomic.Uint32 // the node that has applied the first key of each member alone
+	lacksKeys        atomic.Uint32 // the node that sees no keys in its log
+	hasFirstKeysOnly atomic.Uint32 // the node that sees only the first key of each member
 }
 
-// slowElection is longer than any machine stands still.
+// slowElection is longer than any pause of the machine.
 const slowElection = 40 * time.Second
 
-// start opens n nodes, the last first, that know only each other's addresses. Half a second in which the machine does
-// nothing may make another the leader, at any time.
+// start opens n nodes, the last first, that know only each other's addresses. A pause of the machine of half a second
+// may cause a change of leader at any time.
 func start(t testing.TB, n int) *cluster { return startSealed(t, n, nil) }
 
-// startCalm opens nodes of which members that restart are elected and taken in again soon.
-func startCalm(t testing.TB, n int) *cluster { return startWith(t, n, &cluster{calm: true}) }
+// startFastRejoin opens n nodes in which restarted members are elected and admitted again soon.
+func startFastRejoin(t testing.TB, n int) *cluster {
+	return startWith(t, n, &cluster{fastRejoin: true})
+}
 
-// startSteady opens nodes of which the leader leads until a test makes another the leader.
-func startSteady(t testing.TB, n int) *cluster { return startWith(t, n, &cluster{slow: true}) }
+// startStableLeader opens n nodes whose leader changes only when a test changes it.
+func startStableLeader(t testing.TB, n int) *cluster { return startWith(t, n, &cluster{slow: true}) }
 
 func startSealed(t testing.TB, n int, keys map[int]*seal.Ring) *cluster {
 	return startWith(t, n, &cluster{keys: keys})
 }
 
-func startOn(t testing.TB, n int, disks map[int]*meter) *cluster {
+func startOn(t testing.TB, n int, disks map[int]*faultyDisk) *cluster {
 	return startWith(t, n, &cluster{disks: disks, slow: true})
 }
 
 func startWith(t testing.TB, n int, c *cluster) *cluster {
-	c.t, c.addrs, c.nodes, c.sms = t, make([]string, n), make([]*Node, n), make([]*list, n)
+	c.t, c.addrs, c.nodes, c.sms = t, make([]string, n), make([]*Node, n), make([]*listMachine, n)
 	for i := range n {
 		c.addrs[i] = rafttest.Addr(t)
 	}
@@ -176,20 +179,20 @@ func startWith(t testing.TB, n int, c *cluster) *cluster {
 
 func (c *cluster) open(i int, secret string, peers []string) {
 	c.t.Helper()
-	c.sms[i] = &list{}
+	c.sms[i] = &listMachine{}
 	c.dirs = slices.Grow(c.dirs, len(c.nodes))[:len(c.nodes)]
 	c.dirs[i] = c.t.TempDir()
 	c.reopen(i, secret, peers)
 }
 
-// reopen starts a node on the files and the state that are there.
+// reopen starts a node with its present files and state.
 func (c *cluster) reopen(i int, secret string, peers []string) {
 	c.t.Helper()
 	election := rafttest.Election(2 * time.Second)
 	if c.slow {
 		election = slowElection
 	}
-	if c.calm {
+	if c.fastRejoin {
 		election = rafttest.Election(8 * time.Second)
 	}
 	c.sms[i].dir = savedDir(c.dirs[i])
@@ -203,7 +206,10 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 			Role: c.roles[i], Seams: Seams{Dial: c.dial, LogFiles: files}, Alone: len(peers) == 0,
 			Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: election}, Handler: noHandler{},
 			Hello: c.sms[i].hello, Founds: founds, Logger: c.log,
-			Check: checkItem, StepAside: func(why error, lost Lost) error { c.aside.Store(i, fmt.Errorf("%w; it has %v", why, lost)); return nil }}, c.sms[i])
+			Check: checkItem, StepAside: func(why error, lost Lost) error {
+				c.steppedAside.Store(i, fmt.Errorf("%w; it has %v", why, lost))
+				return nil
+			}}, c.sms[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -211,16 +217,16 @@ func (c *cluster) reopen(i int, secret string, peers []string) {
 	c.t.Cleanup(func() { n.Close() })
 }
 
-// credentials returns the credentials of a node. In a named cluster they find the members' keys in the node's log.
+// credentials returns the credentials of a node. With withKeys they look up the members' keys in the node's log.
 func (c *cluster) credentials(i int, secret string) Credentials {
-	out := Credentials{Secret: secret, Identity: c.identity(i), FixedKeys: c.fixed}
-	if sm := c.sms[i]; c.named {
+	out := Credentials{Secret: secret, Identity: c.identity(i), FixedKeys: c.fixedKeys}
+	if sm := c.sms[i]; c.withKeys {
 		out.KeyOf = func(id uint32) (key string) {
-			if c.unread.Load() == uint32(i+1) {
+			if c.lacksKeys.Load() == uint32(i+1) {
 				return ""
 			}
 			for _, item := range sm.items() {
-				if k, ok := strings.CutPrefix(item, fmt.Sprintf("key of %d ", id)); ok && (key == "" || c.behind.Load() != uint32(i+1)) {
+				if k, ok := strings.CutPrefix(item, fmt.Sprintf("key of %d ", id)); ok && (key == "" || c.hasFirstKeysOnly.Load() != uint32(i+1)) {
 					key = k
 				}
 			}
@@ -230,24 +236,24 @@ func (c *cluster) credentials(i int, secret string) Credentials {
 	return out
 }
 
-// identity is the key of a node's home.
+// identity returns the key of a node's home.
 func (c *cluster) identity(i int) ed25519.PrivateKey {
-	if k, ok := c.owns[i]; ok {
+	if k, ok := c.newKeys[i]; ok {
 		return k
 	}
 	return identityOf(i)
 }
 
-// logKey has the log say a node's key.
+// logKey writes a node's key into the log.
 func (c *cluster) logKey(i int) (item string) {
 	c.t.Helper()
 	item = fmt.Sprintf("key of %d %s", i+1, transport.PublicText(c.identity(i)))
-	c.put(item)
+	c.proposeItem(item)
 	return item
 }
 
-// storeUnchecked has the library of a follower store records of its leader that a leader would not send.
-func (n *Node) storeUnchecked(t *testing.T, l *Node, req *hraft.AppendEntriesRequest) {
+// storeDirectly passes a request of a leader to a follower's library without validating it.
+func (n *Node) storeDirectly(t *testing.T, l *Node, req *hraft.AppendEntriesRequest) {
 	t.Helper()
 	req.RPCHeader = hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(transport.ServerID(l.cfg.NodeID)),
 		Addr: []byte(l.cfg.Advertise)}
@@ -257,7 +263,7 @@ func (n *Node) storeUnchecked(t *testing.T, l *Node, req *hraft.AppendEntriesReq
 	}
 }
 
-// checkItem rejects what no test proposes.
+// checkItem rejects records that no test proposes.
 func checkItem(record []byte) error {
 	if bytes.HasPrefix(record, []byte{0xFF}) {
 		return errors.New("garbage")
@@ -265,7 +271,7 @@ func checkItem(record []byte) error {
 	return nil
 }
 
-// identityOf is the key of a node's first home.
+// identityOf returns the key of a node's first home.
 func identityOf(i int) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(i + 1)}, ed25519.SeedSize))
 }
@@ -287,8 +293,9 @@ func (c *cluster) leader() (l *Node) {
 	return l
 }
 
-// lead has a node stand until it leads. It has all that the others have by then: they would not elect it otherwise.
-func (c *cluster) lead(n *Node) {
+// makeLeader makes a node campaign until it leads. It first waits until the node has every record of the others: they
+// would not elect it otherwise.
+func (c *cluster) makeLeader(n *Node) {
 	c.t.Helper()
 	c.wait("it to have what the others have", func() bool {
 		return !slices.ContainsFunc(c.nodes, func(o *Node) bool {
@@ -303,10 +310,10 @@ func (c *cluster) lead(n *Node) {
 	})
 }
 
-// leadAny has the node lead whose log reaches farthest, of those that run and may. It looks for that node again each
-// time: another may win by itself, and one that stood against it over and over would depose it before it has led, and
-// lack its records.
-func (c *cluster) leadAny() {
+// electLongestLog elects the node with the longest log among the running nodes that may lead. It picks the node again
+// in each round: another node may win by itself, and a node that kept campaigning against it would depose it again
+// and lack its records.
+func (c *cluster) electLongestLog() {
 	c.t.Helper()
 	c.wait("a leader", func() bool {
 		var best *Node
@@ -326,8 +333,8 @@ func (c *cluster) leadAny() {
 	})
 }
 
-// voting waits until a member has its vote, as its leader and it itself say.
-func (c *cluster) voting(i int) {
+// waitVoter waits until a member has its vote, in the view of its leader and its own.
+func (c *cluster) waitVoter(i int) {
 	c.t.Helper()
 	c.wait("it to have its vote", func() bool {
 		for _, n := range []*Node{c.leader(), c.nodes[i]} {
@@ -343,13 +350,14 @@ func (c *cluster) propose(from, to int) (want []string) {
 	c.t.Helper()
 	for i := from; i < to; i++ {
 		want = append(want, fmt.Sprint("entry-", i))
-		c.put(want[len(want)-1])
+		c.proposeItem(want[len(want)-1])
 	}
 	return want
 }
 
-// put has the current leader store a record once: if it loses the lead meanwhile, the next leader knows the outcome.
-func (c *cluster) put(item string) {
+// proposeItem makes the current leader store a record once. If the leader loses the lead meanwhile, the next leader
+// knows the outcome.
+func (c *cluster) proposeItem(item string) {
 	c.t.Helper()
 	c.wait(item+" to be taken", func() bool {
 		l := c.leader()
@@ -384,7 +392,7 @@ func TestThreeNodesFailOver(t *testing.T) {
 func TestTransferReachesTheNodeNamed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 1)
 	id := c.leader().cfg.NodeID%3 + 1
 	if _, err := c.leader().Change(t.Context(), wire.Membership{Action: "transfer", NodeID: id}); err != nil {
@@ -396,7 +404,7 @@ func TestTransferReachesTheNodeNamed(t *testing.T) {
 func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 20)
 	l := c.leader().cfg.NodeID
 	follower := c.addrs[l%3]
@@ -408,10 +416,10 @@ func TestJoinFindsTheLeaderBehindOthers(t *testing.T) {
 	})
 }
 
-// A node that is configured with a follower alone is taken in by the leader.
+// TestAFollowerPassesAJoinOn: a node that is configured only with a follower joins through that follower.
 func TestAFollowerPassesAJoinOn(t *testing.T) {
 	suite.Full(t)
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 5)
 	follower := c.addrs[c.leader().cfg.NodeID%3]
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
@@ -419,11 +427,12 @@ func TestAFollowerPassesAJoinOn(t *testing.T) {
 	c.wait("the newcomer to hold all", func() bool { return slices.Equal(c.sms[3].items(), want) })
 }
 
-// A stranger with the secret moves no term, with or without a raft map.
+// TestStrangerMovesNothing: a node that is no member but knows the secret changes no term, with or without a raft
+// map.
 func TestStrangerMovesNothing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 1)
 	l := c.leader()
 	term := l.Term()
@@ -462,7 +471,8 @@ func TestStrangerMovesNothing(t *testing.T) {
 	}
 }
 
-// A state that lacks only records it is never given is not restored at the start: the snapshot may be large.
+// TestAStateThatHasAllIsNotRestored: a state that lacks only the library's own records is not restored at the start,
+// because the snapshot may be large.
 func TestAStateThatHasAllIsNotRestored(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -483,7 +493,7 @@ func TestAStateThatHasAllIsNotRestored(t *testing.T) {
 	if err := c.nodes[0].Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.sms[0] = &list{}
+	c.sms[0] = &listMachine{}
 	c.reopen(0, "secret", nil)
 	c.leader()
 	if c.sms[0].restored != 1 || !slices.Equal(c.sms[0].items(), want) {

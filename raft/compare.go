@@ -19,8 +19,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Members compare what they hold: one record, when there is a dispute about it, and the hashes of their states every
-// few seconds. A member is wrong only when a majority of all voters, without itself, holds other data.
+// Members compare their data: one record, when there is a dispute about it, and the hashes of their states every few
+// seconds. A member is wrong only if a majority of all voters, not counting itself, holds other data.
 
 // compareEvery is the interval at which a member compares the hash of its state with those of the others.
 const compareEvery = 5 * time.Second
@@ -28,13 +28,13 @@ const compareEvery = 5 * time.Second
 // compareTimeout bounds the wait for the others' answers.
 const compareTimeout = 2 * time.Second
 
-// A StateSum is the hash of a state at an index.
+// A StateSum holds the hash of a state at an index.
 type StateSum struct {
 	Index uint64
 	Sum   [sha256.Size]byte
 }
 
-// recordSum is the hash of a record.
+// recordSum returns the hash of a record.
 func recordSum(l *hraft.Log) []byte {
 	h := sha256.New()
 	b := binary.BigEndian.AppendUint64(nil, l.Index)
@@ -44,9 +44,9 @@ func recordSum(l *hraft.Log) []byte {
 	return h.Sum(nil)
 }
 
-// heldAt returns this node's answer about its applied record at an index: its term and hash, and the hashes of the
-// state.
-func (n *Node) heldAt(index uint64) (m wire.CompareOK) {
+// describeRecord returns this node's answer about its applied record at an index: the record's term and hash, and the
+// recent hashes of the state.
+func (n *Node) describeRecord(index uint64) (m wire.CompareOK) {
 	if n.stateless() {
 		return m
 	}
@@ -68,7 +68,7 @@ func (n *Node) heldAt(index uint64) (m wire.CompareOK) {
 	return m
 }
 
-// appliedRecord reads a record from the log, or from what is kept before it.
+// appliedRecord reads a record from the log, or from the records that are retained before it.
 func (n *Node) appliedRecord(index uint64) (*hraft.Log, error) {
 	l := new(hraft.Log)
 	err := n.logs.GetLog(index, l)
@@ -80,16 +80,16 @@ func (n *Node) appliedRecord(index uint64) (*hraft.Log, error) {
 	return l, err
 }
 
-// compare answers a member that asks what this node holds.
+// compare answers a member's request to describe a record.
 func (c *inbound) compare(_ context.Context, f wire.Frame, m *wire.Compare) error {
 	if !c.member(c.Peer.NodeID) {
 		return c.Fail(f, wire.CodeNotLeader, "node %d is not a member of this cluster", c.Peer.NodeID)
 	}
-	ok := c.n.heldAt(m.Index)
+	ok := c.n.describeRecord(m.Index)
 	return c.Reply(f, wire.OpCompareOK, &ok)
 }
 
-// compareWithVoters asks the other voters concurrently what they hold, and returns their answers by id.
+// compareWithVoters asks the other voters concurrently for their record at an index, and returns their answers by id.
 func (n *Node) compareWithVoters(index uint64) map[uint32]wire.CompareOK {
 	ctx, cancel := context.WithTimeout(n.ctx, compareTimeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func (n *Node) compareWithVoters(index uint64) map[uint32]wire.CompareOK {
 		asking.Go(func() {
 			m, err := n.transport.Compare(ctx, id, string(s.Address), index)
 			if err != nil {
-				return // it says nothing
+				return // a voter that does not answer does not count
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -121,7 +121,7 @@ type comparison struct {
 
 // askVoters asks the other voters about a record.
 func (n *Node) askVoters(index uint64) comparison {
-	own := n.heldAt(index)
+	own := n.describeRecord(index)
 	return n.tally(own.Term > 0, func(m wire.CompareOK) (what string, same bool) {
 		switch {
 		case m.Term == 0 || own.Term == 0:
@@ -133,7 +133,7 @@ func (n *Node) askVoters(index uint64) comparison {
 	}, n.compareWithVoters(index))
 }
 
-// tally groups the voters by their answers. of returns a key for a voter's answer, empty when it does not count.
+// tally groups the voters by their answers. of returns a key for a voter's answer; an empty key does not count.
 func (n *Node) tally(knows bool, of func(wire.CompareOK) (what string, same bool), said map[uint32]wire.CompareOK) (v comparison) {
 	voters := n.voters()
 	v.majority = len(voters)/2 + 1
@@ -161,7 +161,7 @@ func (n *Node) tally(knows bool, of func(wire.CompareOK) (what string, same bool
 	return v
 }
 
-// compareStates is the task that compares the hash of this node's state with those of the other voters.
+// compareStates is the task that compares the hash of this node's state with the hashes of the other voters' states.
 func (n *Node) compareStates() {
 	for range pause.Ticks(n.ctx.Done(), compareEvery) {
 		if !n.stateless() {

@@ -15,49 +15,49 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The roles a node may be configured to.
+// Roles of a node.
 const (
 	RoleVoter       = "voter"
 	RoleReadReplica = "read_replica"
 )
 
-// Config says what a member is. NodeID, Dir and Handler are required; a zero elsewhere means the default next to it.
+// Config configures a member. NodeID, Dir and Handler are required; for a zero value the comment names the default.
 type Config struct {
 	NodeID    uint32
-	Dir       string   // the log, snapshots
-	Addr      string   // peer listener; port 0 picks one; none: no peer reaches this member, which must be the only one
-	Advertise string   // what peers dial; Addr
-	Role      string   // voter; or read_replica
+	Dir       string   // of the log and the snapshots
+	Addr      string   // peer listener; port 0 picks a port; empty: no peer reaches this member, which must be the only one
+	Advertise string   // default Addr: the address that peers dial
+	Role      string   // default voter; or read_replica
 	Peers     []string // the other members' peer addresses; empty starts a cluster of one
 	Alone     bool     // no other member is known, so this node has the only copy; see salvage.go
 	Credentials
 	Timing
 	Keys   *seal.Ring   // encrypt the log and the snapshots; nil stores them in plain
-	Logger *slog.Logger // discards
+	Logger *slog.Logger // default: discards
 
 	Hello   func() wire.RaftHello                // returns this node's cluster id, versions and client addresses for its hello
-	Founds  func(record []byte) (cluster string) // the id that a record gives the cluster; blank for other records
+	Founds  func(record []byte) (cluster string) // returns the cluster id that a record sets; blank for other records
 	Handler Handler
-	Window  *Window                   // opened with the log, for readers of applied records; nil: there are none
-	Retain  func() uint64             // the first record that readers of Window need; nil: none
-	Failed  func(error)               // the log's disk failed, or another node has this id: stop this member
+	Window  *Window                   // opened with the log, for readers of applied records; may be nil
+	Retain  func() uint64             // returns the first record that readers of Window need; nil: none
+	Failed  func(error)               // must stop this member: the log's disk failed, or another node has this id
 	Check   func(record []byte) error // rejects a record that this version cannot apply; nil: no check
 	// StepAside is called when a majority of the voters holds other data than this member. The caller stops the
-	// member, and moves its state and log aside (Discard) before the next start. lost names the records in its log
+	// member, and moves its state and log aside (Discard) before the next start. lost holds the records in its log
 	// that the others lack. If StepAside returns an error, the member goes on running.
 	StepAside func(why error, lost Lost) error
 	Seams
 
-	acceptLoss bool // a damaged log goes on without the records that no file has
+	acceptLoss bool // repair a damaged log without the records that no file has
 }
 
-// Credentials prove who this member is and let it verify the others.
+// Credentials prove this member's identity and let it verify the others.
 type Credentials struct {
 	Secret   string                       // members prove that they know it; needed with Addr
 	Others   []string                     // further secrets that this member accepts, while the secret is being changed
-	Identity ed25519.PrivateKey           // proves who this member is; nil proves nothing
-	KeyOf    func(id uint32) (key string) // the public key, in hex, that the log has for a member; empty when it has none
-	// FixedKeys stops a leader from accepting a new key for a member: the log's key stays, and a member whose home
+	Identity ed25519.PrivateKey           // proves this member's id; nil proves nothing
+	KeyOf    func(id uint32) (key string) // returns a member's logged public key, in hex; empty if there is none
+	// FixedKeys stops a leader from accepting a new key for a member: the logged key stays, and a member whose home
 	// was emptied waits until an operator removes it.
 	FixedKeys bool
 
@@ -87,10 +87,10 @@ type Seams struct {
 	Dial    func(ctx context.Context, addr string) (net.Conn, error) // to peers
 	Listen  func(ctx context.Context, addr string) (net.Listener, error)
 	Now     func() time.Time     // this member's clock
-	Elapsed func() time.Duration // since the machine started, with the time it slept; clocks that jump leave it alone
+	Elapsed func() time.Duration // since the machine started, including sleep; jumps of the clock do not change it
 	NoSync  bool                 // skips syncs: a crash of the machine loses the last acknowledged records
 
-	LogFiles logstore.FS // the machine's, for the log and the snapshots
+	LogFiles logstore.FS // file system of the log and the snapshots; default: the machine's
 }
 
 // Handler answers the requests of peers that are not part of consensus. Its methods are called from the connections'
@@ -105,7 +105,7 @@ type Handler interface {
 	Peer(ctx context.Context, f wire.Frame) (wire.Frame, error)
 }
 
-// StateMachine is driven by the log.
+// StateMachine applies the log's records.
 type StateMachine interface {
 	// Apply applies consecutive committed records and returns one result for each.
 	Apply(batch []Record) []any
@@ -114,13 +114,13 @@ type StateMachine interface {
 	// Applied returns the last record that the state includes; Apply skips records up to it. A crash may take the
 	// state back, so the log keeps every record that no snapshot includes.
 	Applied() (index, term uint64)
-	// Snapshot pins the state; it is saved while Apply goes on.
+	// Snapshot pins the state, so that it can be saved while Apply goes on.
 	Snapshot() (Snapshot, error)
-	// OpenSnapshot streams a saved snapshot of about size bytes, for Restore here or on another member. One that does
-	// not end at the index that Save returned is damaged.
+	// OpenSnapshot streams a saved snapshot of about size bytes, for Restore here or on another member. A snapshot
+	// that does not end at the index that Save returned is damaged.
 	OpenSnapshot(name string, index uint64) (state io.ReadCloser, size int64, err error)
-	// RetainSnapshots removes all saved snapshots but those named. A snapshot that is being read is removed when its
-	// reader closes.
+	// RetainSnapshots removes all saved snapshots except the named ones. A snapshot that is being read is removed
+	// when its reader closes.
 	RetainSnapshots(names []string) error
 	// Restore replaces the whole state, or changes nothing and returns an error.
 	Restore(r io.Reader) error
@@ -131,7 +131,7 @@ type Snapshot interface {
 	// Save stores the state on disk under a name, and returns the last record that the stored state includes. That
 	// is the last one applied when the state was pinned, or a later one.
 	Save(name string) (index, term uint64, err error)
-	Release() // it may be called twice
+	Release() // may be called twice
 }
 
 // Record is one committed log record; Data is empty for the log's own bookkeeping.

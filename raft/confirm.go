@@ -10,20 +10,20 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// The library confirms a leader by any answers to heartbeats, including those sent before the read: an answer that
-// was given before a hand-over and arrives late would confirm a leader that has been replaced. So this leader asks
-// the voters after the read has come. A voter that says yes had not voted in a newer term by then, so with a quorum
-// of such answers no other member can have led.
+// The library confirms a leader by any answer to a heartbeat, even one that was sent before the read. Such an answer
+// may predate a hand-over, and would confirm a leader that has been replaced. So this leader asks the voters after
+// the read has arrived. A voter that says yes had not voted in a newer term by then. With a quorum of such answers no
+// other member can have led before the read arrived.
 
-// confirmations are rounds of asking the voters, one after the other. Reads that arrive during a round share the next
-// one: an answer counts for a read only when the question was sent after it.
+// confirmations runs rounds in which the leader asks the voters, one round at a time. Reads that arrive during a
+// round share the next one: an answer counts for a read only if the question was sent after the read arrived.
 type confirmations struct {
-	turn chan struct{} // holds a token while a round is under way
+	turn chan struct{} // holds a token while a round runs
 	mu   sync.Mutex
 	next *round // not begun yet; nil when no read waits
 }
 
-// maxProbes bounds the questions that wait for a silent member.
+// maxProbes bounds the unanswered questions to a silent member.
 const maxProbes = 8
 
 type round struct {
@@ -75,7 +75,7 @@ func (n *Node) checkQuorum(voters []hraft.Server, term uint64) error {
 		select {
 		case questions <- struct{}{}:
 			defer func() { <-questions }()
-		default: // it is silent
+		default: // the member is silent
 			return false
 		}
 		_, ok := n.probeFollower(s, term, 0, 0)
@@ -87,8 +87,8 @@ func (n *Node) checkQuorum(voters []hraft.Server, term uint64) error {
 	return nil
 }
 
-// quorum asks these voters concurrently, and reports whether a majority says yes. This node, if it is one of them,
-// counts as a yes. It returns as soon as it knows; each question has a deadline.
+// quorum asks these voters concurrently and reports whether a majority says yes. If this node is one of them, it
+// counts as a yes. quorum returns as soon as the result is known; each question has a deadline.
 func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
 	answers := make(chan bool, len(voters)) // buffered for all, so that no task blocks
 	for _, s := range voters {
@@ -109,8 +109,8 @@ func (n *Node) quorum(voters []hraft.Server, ask func(hraft.Server) bool) bool {
 	return yes > len(voters)/2
 }
 
-// probeFollower asks one member whether it follows this node in a term, and whether its log has a record of a term
-// unless the index is 0; it returns where that log ends.
+// probeFollower asks one member whether it follows this node in a term. Unless index is 0, it also asks whether the
+// member's log has the record with that index and term. It returns the index of the last record in the member's log.
 func (n *Node) probeFollower(s hraft.Server, term, index, indexTerm uint64) (last uint64, ok bool) {
 	var resp hraft.AppendEntriesResponse
 	err := n.transport.Append(transport.ForAppend, s.ID, s.Address,

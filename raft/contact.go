@@ -8,21 +8,22 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A follower's own commit index does not show how far behind it is: after a restart, or a minute without the leader,
-// the index is old. So every append and heartbeat carries the index up to which the leader has acknowledged records,
-// and a follower measures itself by that.
+// A follower's own commit index does not show its lag: after a restart, or a minute without the leader, the index is
+// old. So every append and heartbeat carries the index up to which the leader has acknowledged records, and a
+// follower compares itself with that index.
 
-// contact tracks this node's knowledge of acknowledged records.
+// contact holds this node's knowledge of acknowledged records.
 type contact struct {
 	mu            sync.Mutex
 	term          uint64    // the term of the leader that reported acknowledged
 	acknowledged  uint64    // the leader's index in its last message
-	catchUpTarget uint64    // the leader's index in the first message of this contact; see CaughtUp
-	at            time.Time // when that message came; zero for never
+	catchUpTarget uint64    // the leader's index in the first message after the last silence; see CaughtUp
+	at            time.Time // when the leader's last message arrived; zero for never
 }
 
-// acknowledged is, on a leader, the index up to which records are acknowledged; 0 on other nodes. A new leader knows
-// it once the barrier of its term is applied, because its predecessor may have committed more than it reported.
+// acknowledged returns, on a leader, the index up to which records are acknowledged; on other nodes it returns 0. A
+// new leader knows the index once it has applied the barrier of its term, because its predecessor may have committed
+// more than it reported.
 func (n *Node) acknowledged() uint64 {
 	if !n.IsLeader() {
 		return 0
@@ -30,9 +31,9 @@ func (n *Node) acknowledged() uint64 {
 	return n.logs.CapSynced(n.raft.CommitIndex())
 }
 
-// noteLeader notes the time and the acknowledged index in a message of a term's leader that was sent just now. A new
-// contact begins with a new term, and when the leader was silent for longer than its lease: it may have acknowledged
-// any number of records meanwhile.
+// noteLeader notes the time and the acknowledged index in a fresh message of a term's leader. A new contact begins
+// with a new term, and after the leader was silent for longer than its lease: the leader may have acknowledged any
+// number of records meanwhile.
 func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 	if term < n.Term() {
 		return
@@ -61,21 +62,22 @@ func (n *Node) noteLeader(term, acknowledged uint64, clock time.Time) {
 // the leader returns it in its next message (see fresh).
 func (n *Node) uptimeMicros() uint64 { return uint64(n.clocks.elapsed().Microseconds()) }
 
-// fresh reports whether the leader sent a message within the last lease: it names the uptime of an answer that is no
-// older. A message that waited in a socket while this node or its machine was suspended is not fresh.
+// fresh reports whether the leader sent a message within the last lease. heard is the follower's uptime at the answer
+// that the message refers to. A message that waited in a socket while this node or its machine was suspended is not
+// fresh.
 func (n *Node) fresh(heard uint64) bool {
 	now := n.uptimeMicros()
 	return heard > 0 && heard <= now && now-heard <= uint64(n.lease().Microseconds())
 }
 
-// lease is the time for which a leader goes on without hearing its quorum, and for which a follower relies on its
-// leader's word. A message is a lease old at most when it counts (fresh), so the acknowledged index that a follower
-// reports is two leases old at most: no longer than the shortest time in which others elect, which is six tenths of
-// Election.
+// lease returns the time for which a leader goes on without hearing from its quorum, and for which a follower relies
+// on its leader's last message. A message counts only if it is at most one lease old (see fresh), so the acknowledged
+// index that a follower reports is at most two leases old. Two leases are six tenths of Election, the shortest time
+// in which others elect a leader.
 func (n *Node) lease() time.Duration { return n.cfg.Election * 3 / 10 }
 
-// Acknowledged is the index up to which the leader has acknowledged records; known only while this node hears the
-// leader.
+// Acknowledged returns the index up to which the leader has acknowledged records. known is false while this node does
+// not hear from the leader.
 func (n *Node) Acknowledged() (index uint64, known bool) {
 	if index := n.acknowledged(); index > 0 {
 		return index, true
@@ -90,8 +92,8 @@ func (n *Node) Acknowledged() (index uint64, known bool) {
 	return c.acknowledged, c.term == term && time.Since(c.at) <= n.lease()
 }
 
-// Behind returns the number of acknowledged records that a node at an index lacks.
-func (n *Node) Behind(have uint64) (lacks uint64, known bool) {
+// Lag returns the number of acknowledged records that a node at an index lacks.
+func (n *Node) Lag(have uint64) (lacks uint64, known bool) {
 	index, known := n.Acknowledged()
 	if !known || n.hasApplied(have, index) {
 		return 0, known
@@ -99,9 +101,9 @@ func (n *Node) Behind(have uint64) (lacks uint64, known bool) {
 	return index - have, true
 }
 
-// CaughtUp reports whether a state at an index includes everything that was acknowledged when this node first heard
-// its leader after its start or after a silence. A node that knows no leader keeps its last answer. A new leader has
-// every acknowledged record in its log.
+// CaughtUp reports whether a state at an index includes every record that was acknowledged when this node first heard
+// from its leader after its start or after a silence. Without a leader the last result stays. A new leader has every
+// acknowledged record in its log.
 func (n *Node) CaughtUp(have uint64) bool {
 	id, _, led := n.Leader()
 	term, last := n.Term(), n.raft.LastIndex()
@@ -118,15 +120,15 @@ func (n *Node) CaughtUp(have uint64) bool {
 	return heard && n.hasApplied(have, needed)
 }
 
-// Whole reports whether a state at an index has applied every record that the log had when it was opened, or has
-// caught up with the leader. After a kill the state may start behind what it had applied. The log of a member
-// without state does not count.
-func (n *Node) Whole(have uint64) bool {
+// Replayed reports whether a state at an index has applied every record that the log had when it was opened, or has
+// caught up with the leader. After a kill the state may start at an earlier index than it had applied. On a member
+// without state the log does not count.
+func (n *Node) Replayed(have uint64) bool {
 	return !n.stateless() && n.hasApplied(have, n.lastAtOpen) || n.CaughtUp(have)
 }
 
 // hasApplied reports whether a state machine at one index has applied every record up to another. The library does
-// not pass its own records on.
+// not pass its own records to the state machine.
 func (n *Node) hasApplied(have, index uint64) bool {
 	if have >= index {
 		return true
@@ -139,8 +141,9 @@ func (n *Node) hasApplied(have, index uint64) bool {
 }
 
 // waitPeerAnswer returns when a peer has answered a heartbeat, when this node no longer leads, or when the peer is no
-// longer a member. After each failed append the library doubles its wait, up to ten seconds, whether or not the peer
-// is back; a failure reported only then costs no more than the first one.
+// longer a member. After each failed append the library doubles its wait, up to ten seconds, even if the peer is
+// back. So the transport reports a failure only after this wait, and the peer gets records as soon as it answers
+// again.
 func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 	for ctx.Err() == nil && n.raft.State() == hraft.Leader {
 		if _, member := n.findMember(id); !member {
@@ -149,7 +152,7 @@ func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 		n.mu.Lock()
 		heard, moved := n.peer(id).answered, n.changed
 		n.mu.Unlock()
-		look := time.NewTimer(time.Second) // a change of members sends no event
+		look := time.NewTimer(time.Second) // no event announces a change of members
 		select {
 		case <-heard:
 			look.Stop()
@@ -162,7 +165,7 @@ func (n *Node) waitPeerAnswer(ctx context.Context, id uint32) {
 	}
 }
 
-// peer returns the state of another member. n.mu is held.
+// peer returns the entry of another member. The caller holds n.mu.
 func (n *Node) peer(id uint32) *peerState {
 	p := n.peers[id]
 	if n.peers == nil {
@@ -175,14 +178,14 @@ func (n *Node) peer(id uint32) *peerState {
 	return p
 }
 
-// withPeer calls f with the state of another member, while nothing else reads or changes it.
+// withPeer calls f with the entry of another member, under the lock.
 func (n *Node) withPeer(id uint32, f func(*peerState)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f(n.peer(id))
 }
 
-// notePeerAnswer notes a follower's answer: when it came, and how far its log reaches.
+// notePeerAnswer notes when a follower answered, and the end of its log.
 func (n *Node) notePeerAnswer(id uint32, lastLog uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

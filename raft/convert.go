@@ -15,9 +15,9 @@ import (
 // copyBatch is the number of records stored at once.
 const copyBatch = 512
 
-// Convert copies the log, the vote and the snapshots of a member that does not run, all of them plain, into an empty
-// directory, encrypted under keys. A directory without a log is copied as one. The state machine has the states that
-// the snapshots name; the copy of a snapshot holds the state itself.
+// Convert copies the plain log, vote and snapshots of a stopped member into an empty directory, encrypted under keys.
+// A directory without a log becomes an empty copy. The state machine has the states that the snapshots name; the copy
+// of a snapshot contains the state itself.
 func Convert(dir, to string, keys *seal.Ring, sm StateMachine) (err error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -50,7 +50,8 @@ func Convert(dir, to string, keys *seal.Ring, sm StateMachine) (err error) {
 	return copySnapshot(source.snaps, target.snaps)
 }
 
-// copyLog copies the records that are kept before the log as well. The target keeps all that it is told to cut.
+// copyLog copies the log and the records that are retained before it. The target retains every record that it cuts
+// off.
 func copyLog(src, dst *logstore.Store) error {
 	dst.NoteCommitted(src.Committed()) // closing the target stores it
 	first, err := src.FirstIndex()
@@ -64,7 +65,7 @@ func copyLog(src, dst *logstore.Store) error {
 	r := src.Reader()
 	defer r.Close()
 	for i := src.FirstKept(); i < first; i++ {
-		_, _ = r.Read(i) // a record that cannot be read, and those before it, are not copied
+		_, _ = r.Read(i) // read errors show here which records are lost; they, and those before them, are not copied
 	}
 	kept := min(src.FirstKept(), first)
 	var batch []*hraft.Log
@@ -87,7 +88,7 @@ func copyLog(src, dst *logstore.Store) error {
 }
 
 func copySnapshot(src, dst *snapshots) error {
-	last, err := src.newest() // it is the one that counts
+	last, err := src.newest() // older snapshots are not needed
 	if err != nil || last.Index == 0 {
 		return err
 	}

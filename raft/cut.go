@@ -11,10 +11,11 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// CutBehind deletes all records before an index from this member's log and from the log's files, and all snapshots
-// that end before it. Otherwise a member that joins would get memories that were erased from the state. Kept records
-// up to the index are replaced with the result of erased; nil leaves a record unchanged.
-func (n *Node) CutBehind(index uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
+// PurgeBefore deletes all records before an index from this member's log and from the log's files, and all snapshots
+// that end before it. Otherwise a member that joins would get memories that were erased from the state. In the
+// records that remain, up to and including the index, it replaces the data with the result of erased; nil leaves a
+// record unchanged.
+func (n *Node) PurgeBefore(index uint64, erased func(index uint64, data []byte) ([]byte, error)) error {
 	behind := func() (bool, error) {
 		first, err := n.logs.FirstIndex()
 		if err != nil {
@@ -61,10 +62,10 @@ func (n *Node) snapshotAndCompact() error {
 	return errors.Join(err, n.limitTrailing())
 }
 
-// takeSnapshot has the library take a snapshot.
+// takeSnapshot makes the library take a snapshot.
 func (n *Node) takeSnapshot() error { return n.await(context.Background(), n.raft.Snapshot()) }
 
-// snapshotNow takes a snapshot, unless the newest one includes all that is applied.
+// snapshotNow takes a snapshot, unless the newest one already includes every applied record.
 func (n *Node) snapshotNow() error {
 	if err := n.takeSnapshot(); !errors.Is(err, hraft.ErrNothingNewToSnapshot) {
 		return err
@@ -72,14 +73,14 @@ func (n *Node) snapshotNow() error {
 	return nil
 }
 
-// snapshotWhenDue is the task that takes a snapshot when the log has grown by so many bytes, or for so long, since the
-// last one. The library does it when the log has grown by so many records.
+// snapshotWhenDue is the task that takes a snapshot when the log has grown by SnapshotBytes, or its oldest record has
+// reached SnapshotAge. The library itself counts only records.
 func (n *Node) snapshotWhenDue() {
-	done := uint64(0) // the last record that was applied before the last snapshot: the library may name an earlier one
+	done := uint64(0) // applied index at the last snapshot; the library may label the snapshot with an earlier record
 	for range pause.Ticks(n.ctx.Done(), max(n.cfg.SnapshotInterval/checksPerInterval, 10*time.Millisecond)) {
 		end, err := n.snaps.newest()
 		applied := n.raft.AppliedIndex()
-		if err != nil || applied <= max(end.Index, done) || !n.due(end.Index) {
+		if err != nil || applied <= max(end.Index, done) || !n.snapshotDue(end.Index) {
 			continue
 		}
 		if err := n.takeSnapshot(); err != nil && n.ctx.Err() == nil {
@@ -90,17 +91,17 @@ func (n *Node) snapshotWhenDue() {
 	}
 }
 
-// checksPerInterval is how often snapshotWhenDue checks in one SnapshotInterval.
+// checksPerInterval is the number of checks that snapshotWhenDue makes in one SnapshotInterval.
 const checksPerInterval = 8
 
-// due reports whether the records behind a snapshot have enough bytes, or are old enough, for another one.
-func (n *Node) due(end uint64) bool {
-	bytes, oldest := n.logs.Behind(end)
+// snapshotDue reports whether the records after the last snapshot are large enough, or old enough, for another one.
+func (n *Node) snapshotDue(end uint64) bool {
+	bytes, oldest := n.logs.SizeAfter(end)
 	return bytes >= n.cfg.SnapshotBytes || !oldest.IsZero() && n.cfg.Now().Sub(oldest) >= n.cfg.SnapshotAge
 }
 
-// limitTrailing tells the library how many records it may leave in the log before a snapshot: at most TrailingLogs,
-// at most about TrailingBytes, and none much older than TrailingAge. The library counts records only, and one may be
+// limitTrailing sets how many records the library leaves in the log before a snapshot: at most TrailingLogs, at most
+// about TrailingBytes, and none much older than TrailingAge. The library counts records only, and one record may be
 // an import of megabytes.
 func (n *Node) limitTrailing() error {
 	c := n.raft.ReloadableConfig()

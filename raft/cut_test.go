@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheLogIsCutByBytesAndAge: few records make a snapshot due when they are large, or when they have waited for long.
+// TestTheLogIsCutByBytesAndAge: a few records make a snapshot due if they are large or old.
 func TestTheLogIsCutByBytesAndAge(t *testing.T) {
 	t.Parallel()
 	for name, timing := range map[string]Timing{
@@ -37,8 +37,8 @@ func TestTheLogIsCutByBytesAndAge(t *testing.T) {
 	}
 }
 
-// TestASnapshotNamesTheLastRecordItHolds: records that are applied while a state is saved are in it, and the snapshot
-// says so; a start from it has all of them, each once.
+// TestASnapshotNamesTheLastRecordItHolds: a saved state includes the records that were applied during the save, and
+// the snapshot names the last of them. A start from it has every record exactly once.
 func TestASnapshotNamesTheLastRecordItHolds(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -60,7 +60,7 @@ func TestASnapshotNamesTheLastRecordItHolds(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.sms[0] = &list{} // its state is gone
+	c.sms[0] = &listMachine{} // its state is lost
 	c.reopen(0, "secret", nil)
 	c.wait("the list from the snapshot and the log", func() bool { return slices.Equal(c.sms[0].items(), want) })
 	if c.sms[0].restored != 1 {
@@ -68,11 +68,11 @@ func TestASnapshotNamesTheLastRecordItHolds(t *testing.T) {
 	}
 }
 
-// TestMembersThatChangeWhileAStateIsSaved: a snapshot has the members as of its last record, those that the library gave
-// when no later record names others, and is none when the log cannot say.
+// TestMembersThatChangeWhileAStateIsSaved: a snapshot has the members as of its last record: those in a later record,
+// or else those that the library gave. Without the log's records the snapshot fails.
 func TestMembersThatChangeWhileAStateIsSaved(t *testing.T) {
 	t.Parallel()
-	s, _ := described(t)
+	s, _ := newSnapshotDir(t)
 	was := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}}}
 	now := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}, {ID: "9", Address: "10.0.0.9:7440"}}}
 	taken := func(changed uint64, err error) (string, error) {
@@ -80,7 +80,7 @@ func TestMembersThatChangeWhileAStateIsSaved(t *testing.T) {
 		if cerr != nil {
 			t.Fatal(cerr)
 		}
-		err = sink.(*snapshotSink).save(image{dir: s.states.(*list).dir, index: 5010, term: 8},
+		err = sink.(*snapshotSink).save(image{dir: s.states.(*listMachine).dir, index: 5010, term: 8},
 			func(after, upTo uint64) (hraft.Configuration, uint64, error) {
 				if after != 5000 || upTo != 5010 {
 					t.Errorf("it looks from %d to %d", after, upTo)
@@ -95,7 +95,7 @@ func TestMembersThatChangeWhileAStateIsSaved(t *testing.T) {
 	if id, err := taken(0, errors.New("no such record")); err == nil {
 		t.Errorf("%s was made, with members that are not known", id)
 	}
-	if left := snapshotsIn(t, s.states.(*list).dir); len(left) != 0 {
+	if left := snapshotsIn(t, s.states.(*listMachine).dir); len(left) != 0 {
 		t.Errorf("a state without a snapshot is left: %v", left)
 	}
 	for changed, want := range map[uint64]string{0: "5010 8 1234 1", 5005: "5010 8 5005 2"} {

@@ -16,16 +16,17 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A meter is a disk whose steps are watched, and fail when fails says so: "write" into a file of the log, "create" of
-// one and "fill" before it has its name, "rename", "cut" for the renaming of a segment, "remove", "sync".
-type meter struct {
+// A faultyDisk observes each step, and fails it if fails returns an error. The steps are "write" into a file of the
+// log, "create" and "fill" of a file before it has its name, "rename", "cut" for the renaming of a segment, "remove"
+// and "sync".
+type faultyDisk struct {
 	logstore.OS
 	mu     sync.Mutex
 	fails  func(step string) error
 	failed int
 }
 
-func (m *meter) step(step string, do func() error) error {
+func (m *faultyDisk) step(step string, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fails != nil {
@@ -37,17 +38,17 @@ func (m *meter) step(step string, do func() error) error {
 	return do()
 }
 
-func (m *meter) Create(name string) (f logstore.File, err error) {
+func (m *faultyDisk) Create(name string) (f logstore.File, err error) {
 	err = m.step("create", func() error { f, err = m.OS.Create(name); return err })
-	return &metered{f, m, "fill"}, err
+	return &faultyFile{f, m, "fill"}, err
 }
 
-func (m *meter) Open(name string) (logstore.File, error) {
+func (m *faultyDisk) Open(name string) (logstore.File, error) {
 	f, err := m.OS.Open(name)
-	return &metered{f, m, "write"}, err
+	return &faultyFile{f, m, "write"}, err
 }
 
-func (m *meter) Rename(from, to string) error {
+func (m *faultyDisk) Rename(from, to string) error {
 	step := "rename"
 	if filepath.Ext(to) == ".seg" {
 		step = "cut"
@@ -55,41 +56,42 @@ func (m *meter) Rename(from, to string) error {
 	return m.step(step, func() error { return m.OS.Rename(from, to) })
 }
 
-func (m *meter) Remove(name string) error {
+func (m *faultyDisk) Remove(name string) error {
 	return m.step("remove", func() error { return m.OS.Remove(name) })
 }
 
-type metered struct {
+type faultyFile struct {
 	logstore.File
-	m     *meter
+	m     *faultyDisk
 	write string
 }
 
-func (f *metered) WriteAt(b []byte, at int64) (n int, err error) {
+func (f *faultyFile) WriteAt(b []byte, at int64) (n int, err error) {
 	err = f.m.step(f.write, func() error { n, err = f.File.WriteAt(b, at); return err })
 	f.write = "write"
 	return n, err
 }
 
-func (f *metered) Sync() error { return f.m.step("sync", f.File.Sync) }
+func (f *faultyFile) Sync() error { return f.m.step("sync", f.File.Sync) }
 
-func (m *meter) set(fails func(string) error) {
+func (m *faultyDisk) set(fails func(string) error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fails, m.failed = fails, 0
 }
 
-func (m *meter) refused() int {
+func (m *faultyDisk) failures() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.failed
 }
 
-// TestADiskFullAfterTheEndWasCut: records of another leader are taken away, and there is no room for those of this one.
+// TestADiskFullAfterTheEndWasCut: records of another leader were deleted, and there is no space for their
+// replacements.
 func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
+	disks := map[int]*faultyDisk{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
 	want := c.propose(0, 10)
 	l := c.leader()
@@ -103,7 +105,7 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 		req.Entries = append(req.Entries,
 			&hraft.Log{Index: index + 1 + at, Term: term - 1, Type: hraft.LogCommand, Data: []byte("never counted")})
 	}
-	f.storeUnchecked(t, l, req)
+	f.storeDirectly(t, l, req)
 	cut := false
 	m.set(func(step string) error {
 		cut = cut || step == "cut"
@@ -113,12 +115,13 @@ func TestADiskFullAfterTheEndWasCut(t *testing.T) {
 		return nil
 	})
 	want = append(want, c.propose(10, 20)...)
-	c.wait("the follower to find no room again and again", func() bool { return m.refused() > 1 })
+	c.wait("the follower to find no room again and again", func() bool { return m.failures() > 1 })
 	m.set(nil)
 	c.wait("the follower to go on", has)
 }
 
-// TestADiskThatFailsAtTheStart: a member that cannot write its log does not start, and does not take it for damaged.
+// TestADiskThatFailsAtTheStart: a member that cannot write its log does not start, and does not treat the log as
+// damaged.
 func TestADiskThatFailsAtTheStart(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -126,8 +129,8 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 	if err := c.nodes[0].Close(); err != nil {
 		t.Fatal(err)
 	}
-	for step := range 12 { // what is written before it runs
-		m := &meter{}
+	for step := range 12 { // the writes before it runs
+		m := &faultyDisk{}
 		m.set(func(string) error {
 			if step--; step < 0 {
 				return syscall.EIO
@@ -137,7 +140,7 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 		n, err := Open(t.Context(),
 			Config{NodeID: 1, Dir: c.dirs[0], Addr: c.addrs[0], Credentials: Credentials{Secret: "secret"}, Alone: true,
 				Seams: Seams{LogFiles: m}, Handler: noHandler{}}, c.sms[0])
-		if err == nil { // it failed later, or not at all
+		if err == nil { // the disk failed later, or not at all
 			_ = n.Close()
 		} else if !errors.Is(err, syscall.EIO) {
 			t.Errorf("got %v", err)
@@ -153,7 +156,7 @@ func TestADiskThatFailsAtTheStart(t *testing.T) {
 	}
 }
 
-// TestAChangeOfMembersEndsWithItsContext: the followers answer, and have no room for the record that changes the
+// TestAChangeOfMembersEndsWithItsContext: the followers answer, but have no space for the record that changes the
 // members.
 func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
 	suite.Full(t)
@@ -170,7 +173,7 @@ func TestAChangeOfMembersEndsWithItsContext(t *testing.T) {
 }
 
 func changeEndsWithItsContext(t *testing.T, asks func(c *cluster, leader int) *Node) {
-	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
+	disks := map[int]*faultyDisk{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
 	want := c.propose(0, 10)
 	l := c.leader()
@@ -200,12 +203,12 @@ func changeEndsWithItsContext(t *testing.T, asks func(c *cluster, leader int) *N
 	c.wait("the change to be made after all", func() bool { _, member := l.findMember(other); return !member })
 }
 
-// TestAMemberWithoutDescriptors: a process that may open no file cannot write what it does for itself from time to
-// time. Its disk has not failed, and it goes on as soon as it may.
+// TestAMemberWithoutDescriptors: a process that can open no file cannot do its periodic writes. Its disk has not
+// failed, and it goes on as soon as it can open files again.
 func TestAMemberWithoutDescriptors(t *testing.T) {
 	t.Parallel()
-	m := &meter{}
-	c := startWith(t, 1, &cluster{disks: map[int]*meter{0: m}})
+	m := &faultyDisk{}
+	c := startWith(t, 1, &cluster{disks: map[int]*faultyDisk{0: m}})
 	c.propose(0, 10)
 	m.set(func(step string) error {
 		if step == "create" {
@@ -214,7 +217,7 @@ func TestAMemberWithoutDescriptors(t *testing.T) {
 		return nil
 	})
 	c.propose(10, 20)
-	c.wait("it to want a file", func() bool { return m.refused() > 1 || c.nodes[0].disk.Err() != nil })
+	c.wait("it to want a file", func() bool { return m.failures() > 1 || c.nodes[0].disk.Err() != nil })
 	if err := c.nodes[0].disk.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,35 +15,35 @@ import (
 )
 
 // A record that is applied anywhere is in the log of every later leader. If a request contradicts that, either its
-// sender or this node is wrong, and the request does not show which. So this node rejects it and changes nothing:
-// one peer's claim takes no vote, no state and no log. Then it asks the other voters what they hold (compare.go). If
-// a majority of all voters holds other data, this node is wrong and steps aside. If a majority holds the same as
-// this node, the peer is wrong.
+// sender or this node is wrong, and the request does not show which. So this node rejects the request and changes
+// nothing: the claim of one peer never costs this node its vote, state or log. Then it asks the other voters for
+// their records (compare.go). If a majority of all voters holds other data, this node is wrong and steps aside. If a
+// majority holds the same data as this node, the peer is wrong.
 //
 // A leader whose records are always rejected could lead for ever without committing anything, because its heartbeats
-// would still be answered. So after some rejections this node neither follows that peer nor votes for it for a
-// while, and the others elect another.
+// are still answered. So after some rejections this node neither follows that peer nor votes for it for a while, and
+// the others elect another leader.
 
 // A Dispute is a message of a peer that this node rejected.
 type Dispute struct {
 	Peer    uint32
-	Index   uint64 // of the record or state that the two do not agree about; 0 for none
-	Says    string // what was rejected, and why
+	Index   uint64 // of the record or state in dispute; 0 for none
+	Says    string // the rejected message and the reason
 	Times   uint64
-	Verdict string // what the other voters hold; empty until enough of them have answered
+	Verdict string // the data that the other voters hold; empty until enough of them have answered
 	Last    time.Time
 }
 
 const (
-	disputeShown   = 10 * time.Minute // after the last rejection
-	distrustAfter  = 3                // rejections, each within distrustWithin elections of the one before
+	disputeShown   = 10 * time.Minute // how long a dispute is reported after its last rejection
+	distrustAfter  = 3                // rejections, each within distrustWithin elections of the previous one
 	distrustWithin = 10
 )
 
 type dispute struct {
 	Dispute
-	streak uint64          // consecutive rejections, each soon after the one before
-	logged map[string]bool // what was logged about the peer
+	streak uint64          // consecutive rejections, each soon after the previous one
+	logged map[string]bool // the kinds of messages about the peer that were logged
 }
 
 // disputes holds the messages that this node rejected, by peer.
@@ -57,7 +57,7 @@ type disputes struct {
 	roundsAgainst atomic.Int32 // rounds in a row in which the states of a majority differed from this node's
 }
 
-// Disputes returns the messages that this node has rejected lately, by peer.
+// Disputes returns the recent rejections, one for each peer.
 func (n *Node) Disputes() (all []Dispute) {
 	d := &n.disputes
 	d.mu.Lock()
@@ -70,11 +70,12 @@ func (n *Node) Disputes() (all []Dispute) {
 	return all
 }
 
-// Disputed counts the requests and answers of peers that this node has rejected since its start.
+// Disputed returns the number of requests and answers of peers that this node has rejected since its start.
 func (n *Node) Disputed() uint64 { return n.disputes.total.Load() }
 
-// reject stores the rejection of a peer's request or answer, and returns the error for its sender. index names a
-// record that is applied here and that the others can be asked about; 0 names none. The first rejection is logged.
+// reject records the rejection of a peer's request or answer, and returns the error for its sender. index names a
+// record that is applied here, about which this node can ask the others; 0 names none. Only the first rejection is
+// logged.
 func (n *Node) reject(peer uint32, index uint64, why error) error {
 	p := n.storeDispute(Dispute{Peer: peer, Index: index, Says: why.Error()}, true)
 	n.disputes.total.Add(1)
@@ -87,7 +88,8 @@ func (n *Node) reject(peer uint32, index uint64, why error) error {
 	return fmt.Errorf("node %d refuses this: %w", n.cfg.NodeID, why)
 }
 
-// noteClaim stores a peer's claim about itself or this node that this node rejects and that was not a request.
+// noteClaim records a claim that a peer makes about itself or this node outside a request, and that this node
+// rejects.
 func (n *Node) noteClaim(d Dispute) {
 	n.storeDispute(d, false)
 	if n.logOnce(d.Peer, "word") {
@@ -95,8 +97,8 @@ func (n *Node) noteClaim(d Dispute) {
 	}
 }
 
-// logOnce reports whether a message about a peer is to be logged for the first time, because the peer may send the
-// same many times.
+// logOnce reports whether a kind of message about a peer is logged for the first time. The peer may send the same
+// message many times.
 func (n *Node) logOnce(peer uint32, what string) bool {
 	d := &n.disputes
 	d.mu.Lock()
@@ -138,8 +140,7 @@ func (n *Node) storeDispute(now Dispute, request bool) dispute {
 
 func (n *Node) distrustFor() time.Duration { return distrustWithin * n.cfg.Election }
 
-// checkTrusted returns an error while this node does not follow or elect a peer, because it rejected the peer's
-// requests lately.
+// checkTrusted returns an error while this node does not follow or elect a peer because of recent rejections.
 func (n *Node) checkTrusted(peer uint32) error {
 	d := &n.disputes
 	d.mu.Lock()
@@ -191,9 +192,9 @@ func (n *Node) resolveDispute(p Dispute) {
 	}
 }
 
-// Doubt asks the other voters about a committed record that cannot be applied here, and returns what they hold. When a
-// majority holds another record, this node's log is wrong and the node steps aside.
-func (n *Node) Doubt(ctx context.Context, index uint64, why error) (said string) {
+// VerifyWithVoters asks the other voters about a committed record that cannot be applied here, and returns a summary
+// of their answers. If a majority holds another record, this node's log is wrong and the node steps aside.
+func (n *Node) VerifyWithVoters(ctx context.Context, index uint64, why error) (said string) {
 	for {
 		v := n.askVoters(index)
 		switch {
@@ -209,8 +210,8 @@ func (n *Node) Doubt(ctx context.Context, index uint64, why error) (said string)
 	}
 }
 
-// stepAside stops this member, because a majority of the voters holds other data. Its next start renames its files
-// and keeps them, with the records that the others lack.
+// stepAside stops this member, because a majority of the voters holds other data. At its next start the member moves
+// its files aside, with the records that the others lack.
 func (n *Node) stepAside(why error, lost Lost) {
 	why = fmt.Errorf("a majority of the voters holds something else than this node: %w", why)
 	if n.cfg.StepAside == nil || n.disputes.steppedAside.Swap(true) {
@@ -224,13 +225,13 @@ func (n *Node) stepAside(why error, lost Lost) {
 		n.log.Error("a majority of the voters holds something else than this node, and it goes on", "err", errors.Join(why, err))
 		return
 	}
-	n.amnesia.Store(true) // no votes, no records
+	n.amnesia.Store(true) // from now on the node gives no votes and accepts no records
 	n.admitted.Store(nil)
 	n.log.Error("this node steps aside, and stops; its next start keeps its state and log as *.corrupt-* and gets the cluster's",
 		"err", why)
 }
 
-// holdPhrase begins a sentence about members: "nodes 1 and 3 hold".
+// holdPhrase returns the beginning of a sentence about members: "nodes 1 and 3 hold".
 func holdPhrase(ids []uint32) string {
 	if len(ids) == 1 {
 		return nodeList(ids) + " holds"
@@ -238,7 +239,7 @@ func holdPhrase(ids []uint32) string {
 	return nodeList(ids) + " hold"
 }
 
-// nodeList names members: "nodes 1 and 3".
+// nodeList returns a list of members for a sentence: "nodes 1 and 3".
 func nodeList(ids []uint32) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// forgeries holds requests that a hostile or broken member may send, by what is wrong with them. term is the
-// cluster's term, last its newest record.
+// forgeries returns requests that a hostile or broken member may send, by the kind of error. term is the cluster's
+// term, last its newest record.
 var forgeries = map[string]func(term uint64, last recovery.Position) wire.RaftAppend{
 	"another term at an applied index": func(term uint64, last recovery.Position) wire.RaftAppend {
 		return wire.RaftAppend{Term: term + 1, PrevIndex: last.Index, PrevTerm: last.Term + 1}
@@ -59,11 +59,11 @@ var forgeries = map[string]func(term uint64, last recovery.Position) wire.RaftAp
 	"the term of the leader":  func(term uint64, _ recovery.Position) wire.RaftAppend { return wire.RaftAppend{Term: term} },
 }
 
-// TestForgedRequestsChangeNothing: a member sends each of the others what no member sends. They reject it, say so,
+// TestForgedRequestsChangeNothing: a member sends invalid requests to each other member. They reject and report them,
 // and keep term, log, state and vote; the cluster goes on.
 func TestForgedRequestsChangeNothing(t *testing.T) {
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 10)
 	l := c.leader()
 	hostile := l.cfg.NodeID%3 + 1
@@ -76,7 +76,7 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 			term, last := v.Term(), v.logEnd()
 			c.wait("the barrier to be applied", func() bool { return v.raft.AppliedIndex() == last.Index })
 			v.disputes.mu.Lock()
-			v.disputes.byPeer = nil // no rejection before counts
+			v.disputes.byPeer = nil // no earlier rejection counts
 			v.disputes.mu.Unlock()
 			m := forge(term, last)
 			m.Leader, m.LeaderAddr, m.Commit = hostile, c.addrs[hostile-1], last.Index+1
@@ -104,18 +104,18 @@ func TestForgedRequestsChangeNothing(t *testing.T) {
 	want = append(want, c.propose(10, 20)...)
 	for i, sm := range c.sms {
 		c.wait("all records", func() bool { return slices.Equal(sm.items(), want) })
-		if why, moved := c.aside.Load(i); moved {
+		if why, moved := c.steppedAside.Load(i); moved {
 			t.Errorf("node %d stepped aside: %v", i+1, why)
 		}
 	}
 }
 
-// TestTheOthersDecide: a follower rejects its leader's word about a record that is applied, and asks the third. That
-// one holds the same record, so the follower says that the leader is wrong, and follows it all the same, until it is
-// wrong again and again.
+// TestTheOthersDecide: a follower rejects its leader's claim about an applied record, and asks the third member. That
+// one has the same record, so the follower reports that the leader is wrong. It goes on following the leader until
+// the leader is wrong repeatedly.
 func TestTheOthersDecide(t *testing.T) {
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 10)
 	l := c.leader()
 	f := c.nodes[l.cfg.NodeID%3]
@@ -145,20 +145,20 @@ func TestTheOthersDecide(t *testing.T) {
 	if err := f.checkTrusted(vote.Candidate); err == nil {
 		t.Error("it would vote for it")
 	}
-	if _, moved := c.aside.Load(int(f.cfg.NodeID - 1)); moved || !f.HasState() {
+	if _, moved := c.steppedAside.Load(int(f.cfg.NodeID - 1)); moved || !f.HasState() {
 		t.Error("it stepped aside")
 	}
 }
 
-// TestALeaderWhoseMemoryIsWrong: a bit of a record changes in a leader's memory before the others have it. They do
-// not store what they cannot decode, elect another, and the leader takes its records.
+// TestALeaderWhoseMemoryIsWrong: a bit of a record changes in a leader's memory before the others have it. They
+// reject the record, which they cannot decode, and elect another leader, whose records the old one accepts.
 func TestALeaderWhoseMemoryIsWrong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: it changes memory beside its readers, as the race detector sees")
 	}
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 10)
 	l := c.leader()
 	for i, n := range c.nodes {
@@ -172,7 +172,7 @@ func TestALeaderWhoseMemoryIsWrong(t *testing.T) {
 	c.wait("the record to be stored", func() bool {
 		return l.records.GetLog(l.raft.LastIndex(), &r) == nil && strings.HasSuffix(string(r.Data), "changes")
 	})
-	r.Data[0] |= 0x11 // 0xFF: this is what the log has in its memory, and not on the disk
+	r.Data[0] |= 0x11 // first byte 0xFF: wrong in memory, correct on disk
 	for i, n := range c.nodes {
 		if n != l {
 			c.reopen(i, "secret", c.peers(i))
@@ -184,16 +184,16 @@ func TestALeaderWhoseMemoryIsWrong(t *testing.T) {
 	want = append(want, c.propose(10, 20)...)
 	for i, sm := range c.sms {
 		c.wait(fmt.Sprintf("node %d to have all records", i+1), func() bool { return slices.Equal(sm.items(), want) })
-		if why, moved := c.aside.Load(i); moved {
+		if why, moved := c.steppedAside.Load(i); moved {
 			t.Errorf("node %d stepped aside: %v", i+1, why)
 		}
 	}
 }
 
-// givenUp makes a cluster go on without some of what one member has applied, and starts that member with its old home,
-// as its operator was told not to do. Others are the members that go on.
-func givenUp(t *testing.T, fresh bool) (c *cluster, ahead int, want []string) {
-	c = startCalm(t, 3)
+// startDiverged makes a cluster go on without some records that one member has applied, and starts that member with
+// its old home, against the instructions to operators. ahead is that member; want are the items of the others.
+func startDiverged(t *testing.T, fresh bool) (c *cluster, ahead int, want []string) {
+	c = startFastRejoin(t, 3)
 	early := c.propose(0, 10)
 	l := int(c.leader().cfg.NodeID - 1)
 	behind, third := (l+1)%3, (l+2)%3
@@ -221,11 +221,11 @@ func givenUp(t *testing.T, fresh bool) (c *cluster, ahead int, want []string) {
 	return c, l, want
 }
 
-// TestAMemberThatAMajorityContradictsStepsAside: two of its three voters hold other records than it has applied.
+// TestAMemberThatAMajorityContradictsStepsAside: two of three voters hold other records than the member has applied.
 func TestAMemberThatAMajorityContradictsStepsAside(t *testing.T) {
 	t.Parallel()
-	c, ahead, want := givenUp(t, true)
-	c.wait("it to step aside", func() bool { _, aside := c.aside.Load(ahead); return aside })
+	c, ahead, want := startDiverged(t, true)
+	c.wait("it to step aside", func() bool { _, aside := c.steppedAside.Load(ahead); return aside })
 	if c.nodes[ahead].HasState() {
 		t.Error("it would vote")
 	}
@@ -237,27 +237,27 @@ func TestAMemberThatAMajorityContradictsStepsAside(t *testing.T) {
 	if err != nil || aside == "" {
 		t.Fatalf("its home is not kept: %q, %v", aside, err)
 	}
-	c.sms[ahead] = &list{}
+	c.sms[ahead] = &listMachine{}
 	c.reopen(ahead, "secret", c.peers(ahead))
 	c.wait("all records, and a vote", func() bool { return slices.Equal(c.sms[ahead].items(), want) && c.nodes[ahead].HasState() })
 	for i := range c.nodes {
-		if why, moved := c.aside.Load(i); moved && i != ahead {
+		if why, moved := c.steppedAside.Load(i); moved && i != ahead {
 			t.Errorf("node %d stepped aside: %v", i+1, why)
 		}
 	}
 }
 
-// TestOnePeerMovesNoMember: of a member's three voters one answers, and contradicts it. It takes nothing from that
-// one, says so, and stays.
+// TestOnePeerMovesNoMember: one of three voters answers, and contradicts the member. The member accepts nothing from
+// it, reports that, and goes on.
 func TestOnePeerMovesNoMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c, ahead, _ := givenUp(t, false)
+	c, ahead, _ := startDiverged(t, false)
 	n := c.nodes[ahead]
 	c.wait("it to refuse its leader", func() bool { return len(n.Disputes()) > 0 })
 	c.wait("it to follow it no more", func() bool { return n.checkTrusted(n.Disputes()[0].Peer) != nil })
 	n.resolveDispute(n.Disputes()[0])
-	if why, moved := c.aside.Load(ahead); moved || !n.HasState() || n.Disputes()[0].Verdict != "" {
+	if why, moved := c.steppedAside.Load(ahead); moved || !n.HasState() || n.Disputes()[0].Verdict != "" {
 		t.Errorf("it stepped aside: %v; it says %+v", why, n.Disputes())
 	}
 	if got := len(c.sms[ahead].items()); got != 20 {
@@ -265,13 +265,13 @@ func TestOnePeerMovesNoMember(t *testing.T) {
 	}
 }
 
-// TestAnotherRecordOfTheSameTerm: a member has another record than all others where index and term are the same,
-// which the library never looks at. The hash of the states shows it, and only the member that a majority contradicts
-// steps aside.
+// TestAnotherRecordOfTheSameTerm: a member has another record than all others under the same index and term, which
+// the library never compares. The hashes of the states differ, and only the member that a majority contradicts steps
+// aside.
 func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 10)
 	l := c.leader()
 	i := int(l.cfg.NodeID % 3)
@@ -286,7 +286,7 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 		t.Fatalf("%+v, %v", resp, err)
 	}
 	want = append(want, c.propose(10, 12)...)
-	c.wait("it to step aside", func() bool { _, aside := c.aside.Load(i); return aside })
+	c.wait("it to step aside", func() bool { _, aside := c.steppedAside.Load(i); return aside })
 	for j, n := range c.nodes {
 		if j == i {
 			continue
@@ -297,17 +297,17 @@ func TestAnotherRecordOfTheSameTerm(t *testing.T) {
 				return d.Peer == f.cfg.NodeID && strings.Contains(d.Verdict, "are equal")
 			}) || !f.HasState()
 		})
-		if why, aside := c.aside.Load(j); aside {
+		if why, aside := c.steppedAside.Load(j); aside {
 			t.Errorf("node %d stepped aside as well: %v", j+1, why)
 		}
 	}
 }
 
-// TestALinearizableReadBehindTheState: a leader says that it has committed less than is applied here. The read fails,
-// and the member stays.
+// TestALinearizableReadBehindTheState: a leader reports a commit index below the index applied here. The read fails,
+// and the member goes on.
 func TestALinearizableReadBehindTheState(t *testing.T) {
 	t.Parallel()
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 10)
 	i := int(c.leader().cfg.NodeID % 3)
 	c.wait("all records", func() bool { return slices.Equal(c.sms[i].items(), want) })
@@ -316,21 +316,21 @@ func TestALinearizableReadBehindTheState(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.sms[i].mu.Lock()
-	c.sms[i].Index += 1000 // as if it had applied what was lost
+	c.sms[i].Index += 1000 // as if it had applied lost records
 	c.sms[i].mu.Unlock()
 	if index, err := n.ReadIndex(t.Context()); err == nil || len(n.Disputes()) != 1 {
 		t.Errorf("got %d, %v", index, err)
 	}
-	if _, moved := c.aside.Load(i); moved || !n.HasState() {
+	if _, moved := c.steppedAside.Load(i); moved || !n.HasState() {
 		t.Error("it stepped aside")
 	}
 }
 
-// TestAWrongWordTakesNoVote: a peer says that a member acknowledged a record that it lacks. Without the member's
-// receipt it keeps its vote.
+// TestAWrongWordTakesNoVote: a peer claims that a member acknowledged a record that it lacks. Without the member's
+// receipt the member keeps its vote.
 func TestAWrongWordTakesNoVote(t *testing.T) {
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 10)
 	for _, n := range c.nodes {
 		peer := n.cfg.NodeID%3 + 1
@@ -348,7 +348,7 @@ func TestAWrongWordTakesNoVote(t *testing.T) {
 	}
 	n := c.nodes[0]
 	for _, other := range c.nodes[1:] {
-		other.Close() // or it would have its vote back
+		other.Close() // otherwise it would give the vote back
 	}
 	far := n.receipt(recovery.Position{Term: n.Term() + 1, Index: 1000})
 	if n.checkRolledBack(n.cfg.NodeID%3+1, &wire.RaftHello{AckTerm: far.Term, AckIndex: far.Index, Receipt: far.Receipt}); n.HasState() {
@@ -356,11 +356,11 @@ func TestAWrongWordTakesNoVote(t *testing.T) {
 	}
 }
 
-// TestARecordThatCannotBeApplied: a member asks the others about a record that it cannot apply. Where they hold the
-// same, it moves nothing; where a majority holds another, it steps aside.
+// TestARecordThatCannotBeApplied: a member asks the others about a record that it cannot apply. If they hold the same
+// record, nothing changes; if a majority holds another, the member steps aside.
 func TestARecordThatCannotBeApplied(t *testing.T) {
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 10)
 	for _, sm := range c.sms {
 		c.wait("all records", func() bool { return slices.Equal(sm.items(), want) })
@@ -368,10 +368,10 @@ func TestARecordThatCannotBeApplied(t *testing.T) {
 	i := int(c.leader().cfg.NodeID % 3)
 	f, why := c.nodes[i], errors.New("unreadable")
 	at, _ := c.sms[i].Applied()
-	if said := f.Doubt(t.Context(), at, why); said != "nodes 1, 2 and 3 hold the same record" {
+	if said := f.VerifyWithVoters(t.Context(), at, why); said != "nodes 1, 2 and 3 hold the same record" {
 		t.Errorf("it is told that %s", said)
 	}
-	if _, moved := c.aside.Load(i); moved {
+	if _, moved := c.steppedAside.Load(i); moved {
 		t.Error("it stepped aside")
 	}
 	for j, n := range c.nodes { // as if the two others had another record
@@ -392,10 +392,10 @@ func TestARecordThatCannotBeApplied(t *testing.T) {
 		}
 		c.reopen(j, "secret", c.peers(j))
 	}
-	if said := f.Doubt(t.Context(), at, why); !strings.HasSuffix(said, "hold another record") {
+	if said := f.VerifyWithVoters(t.Context(), at, why); !strings.HasSuffix(said, "hold another record") {
 		t.Errorf("it is told that %s", said)
 	}
-	if _, moved := c.aside.Load(i); !moved {
+	if _, moved := c.steppedAside.Load(i); !moved {
 		t.Error("it stays")
 	}
 }

@@ -4,6 +4,6 @@ package raft
 
 import "time"
 
-// elapsed uses the wall clock, because these systems have no common clock that counts sleep. A jump of this node's
-// clock is noticed when the next heartbeat brings the others' clocks.
+// elapsed uses the wall clock, because these systems have no common clock that counts sleep. If this node's clock
+// jumps, the next heartbeat corrects it with the others' clocks.
 func elapsed() time.Duration { return time.Duration(time.Now().UnixNano()) }

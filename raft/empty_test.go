@@ -18,17 +18,17 @@ import (
 func (c *cluster) peers(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }
 
 // empty starts a stopped node on an empty home.
-func (c *cluster) empty(i int) {
+func (c *cluster) restartEmpty(i int) {
 	c.t.Helper()
 	if err := os.RemoveAll(c.dirs[i]); err != nil {
 		c.t.Fatal(err)
 	}
-	c.sms[i] = &list{}
+	c.sms[i] = &listMachine{}
 	c.reopen(i, "secret", c.peers(i))
 }
 
 // refused has one node ask another for its vote, before the vote and for it, and says so when it gets either.
-func (c *cluster) refused(candidate, voter int) {
+func (c *cluster) requireNoVote(candidate, voter int) {
 	c.t.Helper()
 	n := c.nodes[candidate]
 	index, term := n.lastRecord()
@@ -57,7 +57,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{3, 5} {
 		t.Run(fmt.Sprint(size, " members"), func(t *testing.T) {
-			c := startCalm(t, size)
+			c := startFastRejoin(t, size)
 			want := c.propose(0, 10)
 			l := int(c.leader().cfg.NodeID - 1)
 			var emptied, behind []int // of those who acknowledge; of those who are away
@@ -79,19 +79,19 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 				c.nodes[i].Close()
 			}
 			for _, i := range emptied {
-				c.empty(i)
+				c.restartEmpty(i)
 			}
 			for _, i := range behind {
 				c.reopen(i, "secret", c.peers(i))
 				for _, e := range emptied {
-					c.refused(i, e)
+					c.requireNoVote(i, e)
 				}
 			}
 			if t.Failed() {
 				return
 			}
 			c.reopen(l, "secret", c.peers(l))
-			c.leadAny()
+			c.electLongestLog()
 			want = append(want, c.propose(20, 25)...)
 			for i := range size {
 				c.wait("equal lists", func() bool { return slices.Equal(c.sms[i].items(), want) })
@@ -109,7 +109,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 10)
 	for i := range 3 {
 		c.wait("all to have all", func() bool { return slices.Equal(c.sms[i].items(), want) })
@@ -117,11 +117,11 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	for i := range 3 {
 		c.nodes[i].Close()
 	}
-	c.empty(1)
-	c.empty(2)
+	c.restartEmpty(1)
+	c.restartEmpty(2)
 	c.reopen(0, "secret", c.peers(0))
-	c.refused(0, 1)
-	c.refused(0, 2)
+	c.requireNoVote(0, 1)
+	c.requireNoVote(0, 2)
 	if _, _, all := c.nodes[1].foundingVoters(); all {
 		t.Error("a node without state would found a cluster beside one that has state")
 	}
@@ -147,7 +147,7 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 func TestAFounderAsksTwice(t *testing.T) {
 	t.Parallel()
 	for range 5 {
-		c := &cluster{t: t, addrs: []string{rafttest.Addr(t), rafttest.Addr(t)}, nodes: make([]*Node, 2), sms: make([]*list, 2)}
+		c := &cluster{t: t, addrs: []string{rafttest.Addr(t), rafttest.Addr(t)}, nodes: make([]*Node, 2), sms: make([]*listMachine, 2)}
 		c.open(0, "secret", c.addrs[1:]) // the other one is not there
 		n := c.nodes[0]
 		all := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: hraft.ServerAddress(c.addrs[0])},
@@ -171,7 +171,7 @@ func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 	t.Parallel()
 	for _, founded := range [][]int{{1}, {1, 2}} {
 		t.Run(fmt.Sprint(len(founded), " of 3 founded"), func(t *testing.T) {
-			c := &cluster{t: t, nodes: make([]*Node, 3), sms: make([]*list, 3)}
+			c := &cluster{t: t, nodes: make([]*Node, 3), sms: make([]*listMachine, 3)}
 			var all hraft.Configuration
 			for i := range 3 {
 				c.addrs = append(c.addrs, rafttest.Addr(t))
@@ -187,7 +187,7 @@ func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 				}
 			}
 			if len(founded) == 1 { // one founded member alone is not a majority
-				c.refused(1, 2)
+				c.requireNoVote(1, 2)
 			}
 			c.open(0, "secret", c.peers(0))
 			want := c.propose(0, 10)

@@ -7,7 +7,7 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// The errors that callers branch on.
+// Errors that callers test for.
 var (
 	ErrNotLeader      = errors.New("not the leader")
 	ErrNoLeader       = errors.New("no leader elected")
@@ -24,11 +24,11 @@ func translateError(err error) error {
 		return nil
 	case errors.Is(err, hraft.ErrNotLeader):
 		return ErrNotLeader
-	case errors.Is(err, hraft.ErrLeadershipTransferInProgress): // for a moment no member takes records
+	case errors.Is(err, hraft.ErrLeadershipTransferInProgress): // for a moment no member accepts records
 		return fmt.Errorf("%w: %w", ErrNoLeader, err)
 	case errors.Is(err, hraft.ErrEnqueueTimeout):
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	default: // lost leadership, shut down, aborted by a restore: it may be committed by the next leader
+	default: // lost leadership, shut down, or aborted by a restore: the next leader may commit it
 		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
 	}
 }

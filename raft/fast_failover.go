@@ -16,13 +16,12 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// A leader whose process has ended is replaced at once. The timeouts are for a silent leader, which may be slow, far
-// away or gone, so they are long. The end of a process is visible sooner: its system closes its connections and
-// rejects new ones. A follower that sees both asks the others for pre-votes; they grant them although they know a
-// leader, if they see the same and their logs do not reach farther. With a quorum of those it stands for election, as
-// after TimeoutNow.
+// A leader whose process has ended is replaced at once. The timeouts are long, because a silent leader may be slow,
+// far away or gone. The end of a process is visible sooner: its system closes its connections and refuses new ones. A
+// follower that sees both asks the others for pre-votes. They grant them although they know a leader, if they see the
+// same and their logs are not longer. With a quorum of pre-votes it stands for election, as after TimeoutNow.
 //
-// So a follower that alone is cut off from a living leader changes nothing. Where the system says nothing (a machine
+// So a follower that alone is cut off from a living leader changes nothing. If the system gives no signal (a machine
 // without power, a network that drops packets), the timeouts decide.
 
 // Each follower waits by its rank, before the first attempt and between attempts, so that followers do not split the
@@ -36,9 +35,9 @@ const (
 
 // failover tracks a leader whose process may have ended.
 type failover struct {
-	connectionsLost chan uint32   // a leader's connections that broke off
+	connectionsLost chan uint32   // leaders whose connections to this node broke off
 	endedLeader     atomic.Uint32 // the leader whose process is known to have ended; 0 for none
-	preVoteGranted  atomic.Int64  // when this node last granted a pre-vote here, in nanoseconds
+	preVoteGranted  atomic.Int64  // when this node last granted a pre-vote here, in ns
 }
 
 // connectionLost is called for each connection for heartbeats or records that ended.
@@ -46,10 +45,10 @@ func (n *Node) connectionLost(id uint32) {
 	if leader, _, ok := n.Leader(); !ok || leader != id {
 		return
 	}
-	pause.Offer(n.connectionsLost, id) // unless one is being looked into
+	pause.Offer(n.connectionsLost, id) // unless another one is being checked
 }
 
-// fastFailover is the task that replaces leaders whose process ended.
+// fastFailover is the task that replaces a leader whose process has ended.
 func (n *Node) fastFailover() {
 	for id := range pause.Received(n.ctx.Done(), n.connectionsLost) {
 		n.replaceEndedLeader(id)
@@ -82,7 +81,7 @@ func (n *Node) replaceEndedLeader(dead uint32) {
 		if leader, _, known := n.Leader(); known && leader != dead || n.raft.State() != hraft.Follower || !n.connectionRefused(addr) {
 			return
 		}
-		if now := n.Term(); now != term { // another member stands for election: it gets time to win
+		if now := n.Term(); now != term { // another member stands for election: give it time to win
 			term = now
 			continue
 		}
@@ -132,10 +131,10 @@ func (n *Node) wouldWin(dead uint32) bool {
 func (n *Node) campaign() {
 	r := hraft.RPC{Command: &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax}},
 		RespChan: make(chan hraft.RPCResponse, 1)}
-	_ = n.transport.Offer(n.ctx, r) // refused when the node stops
+	_ = n.transport.Offer(n.ctx, r) // fails when the node stops
 }
 
-// leaderEnded reports whether the leader this node knows is one whose process has ended. The library gives no
+// leaderEnded reports whether the process of the leader that this node knows has ended. The library grants no
 // pre-vote while it knows a leader, so this node answers in its place.
 func (n *Node) leaderEnded() bool {
 	leader, _, known := n.Leader()
@@ -157,18 +156,18 @@ func (n *Node) grantedPreVote() bool {
 	return time.Since(time.Unix(0, n.preVoteGranted.Load())) < preVoteHold
 }
 
-// logAndSnapshotEnds are the last record of the log, and of the newest snapshot.
+// logAndSnapshotEnds returns the positions of the last record of the log, and of the newest snapshot.
 func (n *Node) logAndSnapshotEnds() (log, snapshot recovery.Position) {
 	s := n.raft.Stats()
 	at := func(key string) uint64 {
-		v, _ := strconv.ParseUint(s[key], 10, 64) // the library made it from one
+		v, _ := strconv.ParseUint(s[key], 10, 64) // the library formatted it
 		return v
 	}
 	return recovery.Position{Term: at("last_log_term"), Index: at("last_log_index")},
 		recovery.Position{Term: at("last_snapshot_term"), Index: at("last_snapshot_index")}
 }
 
-// lastRecord is the last record of the log, or of the snapshot that replaced it.
+// lastRecord returns the last record of the log, or of the snapshot that replaced it.
 func (n *Node) lastRecord() (index, term uint64) {
 	last, snapshot := n.logAndSnapshotEnds()
 	if snapshot.Index > last.Index {

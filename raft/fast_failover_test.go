@@ -16,14 +16,15 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// startSlow opens three nodes with election timeouts so long that none would lead by itself, and has the first lead.
+// startSlow opens three nodes with election timeouts so long that none would lead by itself, and makes the first one
+// the leader.
 func startSlow(t *testing.T, dial func(from int) func(context.Context, string) (net.Conn, error)) *cluster {
-	c := &cluster{t: t, addrs: make([]string, 3), nodes: make([]*Node, 3), sms: make([]*list, 3)}
+	c := &cluster{t: t, addrs: make([]string, 3), nodes: make([]*Node, 3), sms: make([]*listMachine, 3)}
 	for i := range 3 {
 		c.addrs[i] = rafttest.Addr(t)
 	}
 	for i := range 3 {
-		c.sms[i] = &list{}
+		c.sms[i] = &listMachine{}
 		n, err := Open(context.Background(),
 			Config{NodeID: uint32(i + 1), Dir: t.TempDir(), Addr: c.addrs[i], Credentials: Credentials{Secret: "secret"},
 				Peers: slices.Concat(c.addrs[:i], c.addrs[i+1:]), Timing: Timing{Heartbeat: 250 * time.Millisecond, Election: slowElection},
@@ -35,19 +36,19 @@ func startSlow(t *testing.T, dial func(from int) func(context.Context, string) (
 		t.Cleanup(func() { n.Close() })
 	}
 	c.wait("one cluster", func() bool { return len(c.nodes[0].servers()) == 3 })
-	c.lead(c.nodes[0])
+	c.makeLeader(c.nodes[0])
 	return c
 }
 
-func usual(int) func(context.Context, string) (net.Conn, error) { return nil }
+func defaultDial(int) func(context.Context, string) (net.Conn, error) { return nil }
 
-// crash cuts a node off as the end of its process would: its connections are closed and its port rejects.
-func (n *Node) crash() {
+// closeConnections closes a node's connections and its port, as the end of its process would.
+func (n *Node) closeConnections() {
 	_ = n.transport.Close() // it always succeeds
 }
 
-// knownAs waits until all know the leader.
-func (c *cluster) knownAs(leader *Node) {
+// waitLeaderKnown waits until all nodes know the leader.
+func (c *cluster) waitLeaderKnown(leader *Node) {
 	c.wait("all to know who leads", func() bool {
 		return !slices.ContainsFunc(c.nodes, func(n *Node) bool {
 			id, _, ok := n.Leader()
@@ -71,40 +72,40 @@ func (c *cluster) ignoreSilence() {
 // TestADeadLeaderIsReplacedAtOnce: the end of the leader's process causes the election, not its silence.
 func TestADeadLeaderIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
-	c := startSlow(t, usual)
+	c := startSlow(t, defaultDial)
 	c.propose(0, 20)
 	first := c.leader()
-	c.knownAs(first)
+	c.waitLeaderKnown(first)
 	c.ignoreSilence()
-	first.crash()
+	first.closeConnections()
 	c.wait("another leader", func() bool {
 		return slices.ContainsFunc(c.nodes, func(n *Node) bool { return n != first && n.IsLeader() })
 	})
 }
 
-// TestAnyOfTheLeadersConnectionsTells: a follower that has come back is sent records for a while before it hears a
-// heartbeat.
+// TestAnyOfTheLeadersConnectionsTells: a follower that has come back gets records before its first heartbeat, so the
+// loss of that connection must count as well.
 func TestAnyOfTheLeadersConnectionsTells(t *testing.T) {
 	t.Parallel()
-	c := startSlow(t, usual)
+	c := startSlow(t, defaultDial)
 	c.propose(0, 5)
 	l := c.leader()
-	c.knownAs(l)
+	c.waitLeaderKnown(l)
 	f := c.nodes[l.cfg.NodeID%3]
 	records, err := l.transport.Pool.Dial(t.Context(), f.cfg.Advertise, transport.ForAppend)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.transport.CloseServer() // its port rejects, and heartbeats go on
+	l.transport.CloseServer() // its port refuses connections, but heartbeats go on
 	records.Close()
 	c.wait("the follower to see that the leader ended", func() bool { return f.endedLeader.Load() == l.cfg.NodeID })
 }
 
-// TestWhoIsBehindIsNotWanted: what a voter answers who is asked before the vote.
+// TestWhoIsBehindIsNotWanted: a voter grants no pre-vote to a candidate with a shorter log.
 func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSlow(t, usual)
+	c := startSlow(t, defaultDial)
 	c.propose(0, 5)
 	l := c.leader()
 	f := c.nodes[l.cfg.NodeID%3]
@@ -128,7 +129,7 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	}
 	for _, n := range c.nodes {
 		if n != f {
-			n.crash()
+			n.closeConnections()
 		}
 	}
 	f.campaign()
@@ -138,12 +139,12 @@ func TestWhoIsBehindIsNotWanted(t *testing.T) {
 	}
 }
 
-// TestAFollowerCutOffAloneReplacesNoLeader: a follower that alone is rejected by its leader's system replaces no
-// leader, and the term stays.
+// TestAFollowerCutOffAloneReplacesNoLeader: if the leader's system refuses only one follower, the leader stays and
+// the term does not change.
 func TestAFollowerCutOffAloneReplacesNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	var refused, asked atomic.Int32 // which node is rejected; how often it was
+	var refused, asked atomic.Int32 // the refused node; the number of its attempts
 	var leaderAddr atomic.Pointer[string]
 	c := startSlow(t, func(from int) func(context.Context, string) (net.Conn, error) {
 		return func(ctx context.Context, to string) (net.Conn, error) {
@@ -156,7 +157,7 @@ func TestAFollowerCutOffAloneReplacesNoLeader(t *testing.T) {
 	})
 	c.propose(0, 5)
 	l := c.leader()
-	c.knownAs(l)
+	c.waitLeaderKnown(l)
 	term, at := l.Term(), l.cfg.Advertise
 	leaderAddr.Store(&at)
 	cut := c.nodes[l.cfg.NodeID%3]

@@ -27,7 +27,7 @@ import (
 func TestFlipsOfAStoppedNode(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
-		made := crashWith(t, keys, func(n *Node) {
+		made := crashNodeWith(t, keys, func(n *Node) {
 			if err := n.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestFlipsOfSnapshotsInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
-		snaps, path := describedWith(t, keys, body.Bytes())
+		snaps, path := newSnapshotDirWith(t, keys, body.Bytes())
 		list, err := snaps.List()
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%v, %v", list, err)

@@ -14,13 +14,13 @@ import (
 type fsm struct {
 	sm      StateMachine
 	disk    func(index uint64) error // waits until the log's disk has a record, or has failed
-	failure error                    // set once disk has failed: no record is applied any more
+	failure error                    // set once disk has failed: no more records are applied
 	last    *pendingSnapshot         // the newest snapshot; only the apply task uses it
 	node    *Node                    // nil for a node that does not run
 	steps   atomic.Uint64            // batches begun and batches applied: odd while one is being applied
 }
 
-// unknownOutcome is the result of a record that may be committed and was not applied here.
+// unknownOutcome is the result of a record that may be committed but was not applied here.
 type unknownOutcome struct{}
 
 // Apply implements hraft.FSM.
@@ -58,7 +58,7 @@ func record(l *hraft.Log) Record {
 // Snapshot implements hraft.FSM.
 func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	if f.failure != nil {
-		return nil, f.failure // the library would label the snapshot with records that were not applied
+		return nil, f.failure // the library would label the snapshot with unapplied records
 	}
 	s, err := f.sm.Snapshot()
 	if err != nil {
@@ -71,9 +71,9 @@ func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
 	return f.last, nil
 }
 
-// Restore implements hraft.FSM. Before the state machine replaces its state it waits until its snapshots are
-// released, and the library does not begin to write the last snapshot before Restore returns. So Restore abandons
-// that snapshot.
+// Restore implements hraft.FSM. Before the state machine replaces its state, it waits until its snapshots are
+// released, but the library writes the last snapshot only after Restore has returned. So Restore abandons that
+// snapshot.
 func (f *fsm) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	if f.last != nil {
@@ -89,8 +89,8 @@ func (f *fsm) Restore(r io.ReadCloser) error {
 
 var errAbandoned = errors.New("the state was replaced meanwhile")
 
-// pendingSnapshot is a snapshot that was taken and not yet written. It is written, released by the library, or
-// abandoned by Restore; mu orders the three.
+// pendingSnapshot is a snapshot that was taken but not yet written. Persist writes it, the library releases it, or
+// Restore abandons it; mu orders the three.
 type pendingSnapshot struct {
 	Snapshot
 	before  func() error                                                  // called before it is written; may be nil
@@ -108,7 +108,7 @@ func (h *pendingSnapshot) Release() {
 	h.Snapshot.Release()
 }
 
-// abandon releases a snapshot whose writing has not begun; one being written ends by itself.
+// abandon releases a snapshot whose writing has not begun. It leaves one that is being written alone.
 func (h *pendingSnapshot) abandon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,8 +118,8 @@ func (h *pendingSnapshot) abandon() {
 	}
 }
 
-// Persist implements hraft.FSMSnapshot. It releases the snapshot as soon as it is written: the library compacts the
-// log first, which takes long on a slow disk, and Restore would wait for that.
+// Persist implements hraft.FSMSnapshot. It releases the snapshot as soon as it is written. The library would release
+// it only after it has compacted the log, which takes long on a slow disk, and Restore would wait for that.
 func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 	h.mu.Lock()
 	h.begun = !h.released
@@ -136,7 +136,7 @@ func (h *pendingSnapshot) Persist(sink hraft.SnapshotSink) error {
 		}
 	}
 	if err := sink.(*snapshotSink).save(h, h.members); err != nil {
-		_ = sink.Cancel() // the error of save is the one to return
+		_ = sink.Cancel() // the error of save is returned
 		return err
 	}
 	return sink.Close()

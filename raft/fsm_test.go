@@ -13,18 +13,18 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// waiting is a state machine that is replaced when its snapshots are released, as a state in a file is.
-type waiting struct {
-	list
+// snapshotWaiter is a state machine whose Restore waits until its snapshots are released, as a state in a file does.
+type snapshotWaiter struct {
+	listMachine
 	open sync.WaitGroup
 }
 
-func (w *waiting) Snapshot() (Snapshot, error) {
+func (w *snapshotWaiter) Snapshot() (Snapshot, error) {
 	w.open.Add(1)
 	return &opening{done: sync.OnceFunc(w.open.Done)}, nil
 }
 
-func (w *waiting) Restore(io.Reader) error {
+func (w *snapshotWaiter) Restore(io.Reader) error {
 	w.open.Wait()
 	return nil
 }
@@ -36,11 +36,11 @@ type opening struct {
 
 func (o *opening) Release() { o.done() }
 
-// TestASnapshotThatWaitsHoldsNoRestore: between taking a snapshot and writing it the library asks its main task for
-// the members, and that task may be waiting for the restore of another snapshot.
+// TestASnapshotThatWaitsHoldsNoRestore: between taking and writing a snapshot, the library asks its main task for the
+// members, and that task may be waiting for a restore. The pending snapshot must not block that restore.
 func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
 	t.Parallel()
-	f := &fsm{sm: &waiting{}}
+	f := &fsm{sm: &snapshotWaiter{}}
 	taken, err := f.Snapshot()
 	if err != nil {
 		t.Fatal(err)
@@ -61,27 +61,27 @@ func TestASnapshotThatWaitsHoldsNoRestore(t *testing.T) {
 	taken.Release()
 }
 
-// slow is a state machine whose records wait for the gate.
-type slow struct {
-	list
+// slowMachine is a state machine whose records wait for the gate.
+type slowMachine struct {
+	listMachine
 	begun sync.Once
-	first chan struct{} // closed when the first of them is being applied
+	first chan struct{} // closed when the first record is being applied
 	gate  chan struct{}
 }
 
-func (s *slow) Apply(batch []Record) []any {
+func (s *slowMachine) Apply(batch []Record) []any {
 	if batch[0].Data != nil {
 		s.begun.Do(func() { close(s.first) })
 		<-s.gate
 	}
-	return s.list.Apply(batch)
+	return s.listMachine.Apply(batch)
 }
 
-// TestCloseAnswersWhatIsCommitted: what waits behind a record whose disk is slow is applied and answered, however
-// long that takes.
+// TestCloseAnswersWhatIsCommitted: Close waits until committed records are applied and answered, even if a slow disk
+// delays them for long.
 func TestCloseAnswersWhatIsCommitted(t *testing.T) {
 	t.Parallel()
-	sm := &slow{first: make(chan struct{}), gate: make(chan struct{})}
+	sm := &slowMachine{first: make(chan struct{}), gate: make(chan struct{})}
 	n, err := Open(t.Context(),
 		Config{NodeID: 1, Dir: t.TempDir(), Alone: true,
 			Timing:  Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond)},

@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A change of members is rejected when the cluster could not go on after it, or when the node is not the one that
-// the request names. The operator may force a change that is rejected for the first reason, and one for a node that
-// cannot prove its identity because its home is gone.
+// A change of members is rejected if the cluster could not make progress after it, or if the node is not the one that
+// the request names. The operator may force a change that was rejected for the first reason, and a change for a node
+// that cannot prove its identity because its home is gone.
 
 // errIdentity rejects a node that uses another node's id. The rejection is final, and that node stops.
 var errIdentity = errors.New("its id belongs to another node")
@@ -36,7 +36,7 @@ func (n *Node) checkMajority(after []hraft.Server, m wire.Membership) error {
 		ErrRefused, strings.Join(ids, ", "), len(after)/2+1)
 }
 
-// votersWithout are the voters except one.
+// votersWithout returns the voters except one.
 func (n *Node) votersWithout(id uint32) []hraft.Server {
 	return slices.DeleteFunc(n.voters(), func(s hraft.Server) bool { return s.ID == transport.ServerID(id) })
 }
@@ -44,8 +44,8 @@ func (n *Node) votersWithout(id uint32) []hraft.Server {
 // identifyTimeout bounds identify.
 const identifyTimeout = 3 * time.Second
 
-// identify returns the id of the node that answers at an address, and the key with which it proves that this address
-// is its own; empty when it proves nothing.
+// identify returns the id of the node that answers at an address, and the key by which the node proves that the
+// address is its own; the key is empty if the node proves nothing.
 func (n *Node) identify(addr string) (id uint32, key string, err error) {
 	h, err := n.probe(addr, identifyTimeout)
 	if r := h.Raft; r != nil && r.Addr == addr {
@@ -54,7 +54,8 @@ func (n *Node) identify(addr string) (id uint32, key string, err error) {
 	return h.NodeID, key, err
 }
 
-// identifyNewcomer rejects an address at which another node answers, or none, or one without the cluster's secret.
+// identifyNewcomer returns the key of a new node. It returns an error if no node answers at the address, if another
+// node answers, or if the node lacks the cluster's secret.
 func (n *Node) identifyNewcomer(m wire.Membership) (key string, err error) {
 	id, key, err := n.identify(m.Addr)
 	switch {
@@ -97,7 +98,7 @@ func (n *Node) checkMove(s hraft.Server, m wire.Membership, key string) error {
 		m.Addr, m.NodeID, m.NodeID, m.Addr)
 }
 
-// promotionLag is how many records a member may lack when it gets a vote: one batch.
+// promotionLag is the number of records that a member may lack when it gets a vote: one batch.
 const promotionLag = 512
 
 // checkPromotion rejects the promotion of a member that does not answer this leader. later reports that the member
@@ -121,9 +122,9 @@ func (n *Node) checkPromotion(s hraft.Server, m wire.Membership) (later bool, er
 	return h.Raft == nil || h.Raft.Stateless, nil
 }
 
-// hasLog reports whether a member whose log ends at a record has this leader's log up to there, all of it but a
-// batch, and with it the record that made it a member. A vote for one that has not could leave the leader without a
-// majority, and the member has nothing to vote with: in a cluster of two, none would lead again.
+// hasLog reports whether a member's log, which ends at last, matches this leader's log up to there, lacks at most one
+// batch, and includes the record that made it a member. A vote for a member without these records could leave the
+// leader without a majority: in a cluster of two no leader could be elected again.
 func (n *Node) hasLog(s hraft.Server, last uint64) (bool, error) {
 	end := n.raft.LastIndex()
 	if last+promotionLag < end {

@@ -32,19 +32,19 @@ func (n *Node) transfer(_ context.Context, m wire.Membership) (string, uint64, e
 	return "leadership handed over", 0, nil
 }
 
-// successor is the other voter whose log reaches farthest.
+// successor returns the other voter with the longest log.
 func (n *Node) successor() (hraft.Server, bool) {
 	return n.longestLog(func(uint32) bool { return true })
 }
 
-// longestLog returns the other voter with the longest log that this leader knows of, among those that may allows. Of
-// several it returns the one that answered last.
-func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
+// longestLog returns the other voter with the longest log that this leader knows of, among the voters that allowed
+// accepts. Of several it returns the voter that answered last.
+func (n *Node) longestLog(allowed func(id uint32) bool) (to hraft.Server, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var best peerState
 	for _, s := range n.votersWithout(n.cfg.NodeID) {
-		if !may(transport.NodeID(s.ID)) {
+		if !allowed(transport.NodeID(s.ID)) {
 			continue
 		}
 		var p peerState
@@ -58,9 +58,9 @@ func (n *Node) longestLog(may func(id uint32) bool) (to hraft.Server, ok bool) {
 	return to, ok
 }
 
-// transferTo hands leadership over and waits for the outcome. The library first has the member take the records that
-// it lacks. If that takes too long, the library gives up but leaves its wait behind: a second hand-over to that
-// member in the same term would wait behind the first and reject all records meanwhile, so it is rejected here.
+// transferTo hands leadership over and waits for the outcome. The library first sends the member the records that it
+// lacks. If that takes too long, the library gives up but its waiting goroutine remains. A second hand-over to that
+// member in the same term would wait for that goroutine and reject all records meanwhile, so transferTo rejects it.
 func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	id, term := transport.NodeID(s.ID), n.Term()
 	waits := false
@@ -75,7 +75,7 @@ func (n *Node) transferTo(ctx context.Context, s hraft.Server) error {
 	return err
 }
 
-// handOver hands leadership to the successor, and waits at most two seconds.
+// handOver hands leadership to the successor. It waits at most two seconds.
 func (n *Node) handOver() error {
 	to, ok := n.successor()
 	if !ok {

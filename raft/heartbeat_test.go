@@ -10,17 +10,17 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// from is a connection on which a member of the cluster said hello.
+// from returns a connection on which a member of the cluster said hello.
 func from(n *Node, peer uint32) *inbound {
 	return &inbound{Inbound: &transport.Inbound{Peer: wire.ClusterHello{NodeID: peer, Raft: &wire.RaftHello{}}}, n: n}
 }
 
-// TestADeposedLeaderWritesNothingInTheNewTerm: it hears of its successor while it waits for something to write, and
-// that comes.
+// TestADeposedLeaderWritesNothingInTheNewTerm: a leader hears of its successor while it waits for a record to store.
+// When the record arrives, the old leader must not store it under the new term.
 func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 5)
 	for range 20 {
 		l := c.leader()
@@ -40,22 +40,22 @@ func TestADeposedLeaderWritesNothingInTheNewTerm(t *testing.T) {
 		if r.Term >= next {
 			t.Fatalf("record %d bears term %d, which is another's", last, r.Term)
 		}
-		c.lead(l)
+		c.makeLeader(l)
 	}
 }
 
-// TestHeartbeatsDoNotWaitForTheDisk: a leader whose followers' disks are slow would step down.
+// TestHeartbeatsDoNotWaitForTheDisk: followers with slow disks answer heartbeats, or their leader would step down.
 func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
+	disks := map[int]*faultyDisk{0: {}, 1: {}, 2: {}}
 	c := startOn(t, 3, disks)
 	c.propose(0, 5)
 	l := c.leader()
-	c.knownAs(l)
+	c.waitLeaderKnown(l)
 	slow := int(l.cfg.NodeID % 3)
 	writes, goOn := make(chan struct{}), make(chan struct{})
-	defer close(goOn) // or nothing could be closed when this fails
+	defer close(goOn) // otherwise nothing could close when this fails
 	disks[slow].set(func(string) error {
 		select {
 		case writes <- struct{}{}:
@@ -77,16 +77,15 @@ func TestHeartbeatsDoNotWaitForTheDisk(t *testing.T) {
 	}
 }
 
-// TestAMessageThatWaitedIsNoNews: a follower that stood still finds messages of before in its sockets. What they say
-// of the leader's records is of that time, so it counts only when the leader had an answer of the follower's last
-// lease when it sent it.
+// TestAMessageThatWaitedIsNoNews: a suspended follower finds old messages in its sockets. It uses their acknowledged
+// index only if the leader sent them after an answer from the follower's last lease.
 func TestAMessageThatWaitedIsNoNews(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 5)
 	l := c.leader()
-	c.knownAs(l)
+	c.waitLeaderKnown(l)
 	f := c.nodes[l.cfg.NodeID%3]
 	c.wait("the follower to know what is acknowledged", func() bool { _, known := f.Acknowledged(); return known })
 	told := func(acknowledged, heard uint64) bool {

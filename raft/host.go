@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// host is the member as its transport sees it.
+// host implements transport.Host for a Node.
 type host struct{ n *Node }
 
 // Hello implements transport.Host. It rejects an answer from another node than the member with this address: that
@@ -102,7 +102,7 @@ func (h host) MayAskVotes() error {
 
 type rpc func(*inbound, context.Context, wire.Frame) error
 
-// decoded adapts the answer to a frame whose payload is a message.
+// decoded wraps a handler of decoded messages as a handler of frames.
 func decoded[M any, P interface {
 	*M
 	wire.Message
@@ -154,7 +154,7 @@ func (c *inbound) ping(_ context.Context, f wire.Frame) error {
 // DamagedFrames counts the frames of peers that arrived damaged.
 func (n *Node) DamagedFrames() uint64 { return n.transport.DamagedFrames() }
 
-// newTransport makes the member's transport; ln is its peer port, nil for none.
+// newTransport returns the member's transport; ln is its peer port, or nil.
 func (n *Node) newTransport(ln net.Listener) *transport.Transport {
 	return transport.New(transport.Options{NodeID: n.cfg.NodeID, Advertise: n.cfg.Advertise, Secret: n.cfg.Secret, Others: n.cfg.Others,
 		Identity: n.cfg.Identity, Election: n.cfg.Election, Dial: n.cfg.Dial, ClientTLS: n.cfg.ClientTLS,

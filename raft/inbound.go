@@ -14,8 +14,8 @@ import (
 )
 
 // member reports whether a Raft message of this connection's peer counts: its sender must be the node that said
-// hello, and a member of the current configuration, unless this node has no configuration yet. This is the trust
-// boundary between knowing the secret and taking part.
+// hello, and a member of the current configuration, unless this node has no configuration yet. This check is the
+// trust boundary between knowing the secret and taking part in consensus.
 func (c *inbound) member(sender uint32) bool {
 	if sender != c.Peer.NodeID || sender == c.n.cfg.NodeID || c.Peer.Raft == nil {
 		return false
@@ -24,15 +24,15 @@ func (c *inbound) member(sender uint32) bool {
 	return known || !c.n.hasConfiguration()
 }
 
-// unpack decodes a frame. Large ones take turns, because a peer that knows the secret may send many at once on many
+// unpack decodes a frame. Large frames take turns, because a peer that knows the secret may send many at once on many
 // connections.
 func (c *inbound) unpack(ctx context.Context, f wire.Frame, m wire.Message) error {
 	return c.n.largeFrames.Decode(ctx, wire.PlainSize(f, wire.MaxPlainPeer), func() error { return wire.Unpack(f, m, wire.MaxPlainPeer) })
 }
 
-// mayLead reports whether this node processes a leader's or candidate's requests. A member that was away may not
-// know a leader that joined meanwhile, and only that leader has the record of it. So any node with the same cluster
-// id may lead.
+// mayLead reports whether this node processes a leader's or candidate's requests. A member that was away may not know
+// a leader that joined meanwhile, and only that leader has the record of its joining. So any node with the same
+// cluster id may lead.
 func (c *inbound) mayLead(sender uint32) bool {
 	if c.member(sender) {
 		return true
@@ -44,7 +44,7 @@ func (c *inbound) mayLead(sender uint32) bool {
 	return ours != "" && c.Peer.Raft.ClusterID == ours
 }
 
-// answer replies to a request, or says why it is rejected.
+// answer replies to a request, or returns the reason for its rejection to the peer.
 func (c *inbound) answer(f wire.Frame, op wire.Op, reply wire.Message, code wire.Code, err error) error {
 	if err != nil {
 		return c.Fail(f, code, "%v", err)
@@ -52,7 +52,7 @@ func (c *inbound) answer(f wire.Frame, op wire.Op, reply wire.Message, code wire
 	return c.Reply(f, op, reply)
 }
 
-// consume has the library answer a request with an R.
+// consume passes a request to the library and returns its answer, which must be an R.
 func consume[R any](ctx context.Context, c *inbound, cmd any, body io.Reader) (*R, error) {
 	resp, err := c.n.transport.Consume(ctx, cmd, body)
 	r, ok := resp.(*R)
@@ -100,6 +100,7 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 
 // limitCommit lowers a request's commit index to the last record that the request proves. Only records in the
 // request, or before it, are known to match the leader's log. The library would also commit later records of this
+// log, which may be from another leader.
 // log, which may be another leader's.
 //
 // Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and
@@ -126,10 +127,10 @@ func (n *Node) logMatches(index, term uint64) bool {
 	return n.logs.GetLog(index, &l) == nil && l.Term == term
 }
 
-// push is AppendEntries when a member sends it; otherwise operations of a foreign peer.
+// push handles AppendEntries from a member, and operations from a foreign peer.
 func (c *inbound) push(ctx context.Context, f wire.Frame, m *wire.OplogPush) error {
 	if m.Raft == nil {
-		m.Ops = nil // the handler reads them again, and holds them while they are stored
+		m.Ops = nil // the handler decodes them again, and holds that copy while it stores them
 		return c.other(ctx, f)
 	}
 	if !c.mayLead(m.Raft.Leader) {
@@ -148,7 +149,7 @@ func (c *inbound) heartbeat(ctx context.Context, f wire.Frame, m *wire.Heartbeat
 		}
 		ack.Raft = r
 	}
-	// A foreign peer is told the true term and moves nothing.
+	// A foreign peer gets the current term; its own term changes nothing here.
 	ack.Term = c.n.Term()
 	return c.Reply(f, wire.OpHeartbeatAck, ack)
 }
@@ -196,7 +197,7 @@ func (c *inbound) answerVote(ctx context.Context, v *wire.RaftVote) (*wire.RaftV
 	}
 }
 
-// castVote has the library vote, or report whether it would, on a candidate that the header names.
+// castVote makes the library vote on the candidate that the header names, or report whether it would.
 func (c *inbound) castVote(ctx context.Context, v *wire.RaftVote, h hraft.RPCHeader) (*wire.RaftVoteReply, error) {
 	if v.PreVote {
 		r, err := consume[hraft.RequestPreVoteResponse](ctx, c,
@@ -244,7 +245,7 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	r, err := consume[hraft.InstallSnapshotResponse](ctx, c, req, body)
 	pr.CloseWithError(io.ErrClosedPipe)
 	if rerr := <-received; rerr != nil {
-		return rerr // the stream broke off: there is no boundary to answer at
+		return rerr // the stream broke off, so no answer is possible
 	}
 	old := errors.Is(err, errAlreadyApplied)
 	if err != nil && !old {
@@ -259,10 +260,10 @@ func (c *inbound) snapshot(ctx context.Context, f wire.Frame, m *wire.SnapshotBe
 	return c.Reply(f, wire.OpSnapshotOK, &wire.SnapshotOK{Term: r.Term, Success: r.Success || old})
 }
 
-// skipIfApplied reads a snapshot's body, and fails once this member has applied all of the snapshot. A snapshot may
-// take long, or its sender may not know this member's index. The library would go back to the snapshot's end, and
-// then need records that are gone. Read runs in the only goroutine that moves the applied index, so the index does
-// not change after the check.
+// skipIfApplied reads a snapshot's body, and fails if this member has already applied all of the snapshot: the
+// transfer may have taken long, or its sender may not know this member's index. The library would go back to the
+// snapshot's end, and then need records that are gone. Read runs in the only goroutine that moves the applied index,
+// so the index does not change after the check.
 type skipIfApplied struct {
 	r     io.Reader
 	n     *Node
@@ -285,7 +286,7 @@ func (c *inbound) timeoutNow(ctx context.Context, f wire.Frame, m *wire.TimeoutN
 	if c.n.stateless() {
 		return c.Fail(f, wire.CodeNotLeader, "%v", errNotAdmitted)
 	}
-	if id, _, known := c.n.Leader(); known && id != m.Leader { // it is late, and would depose another leader
+	if id, _, known := c.n.Leader(); known && id != m.Leader { // the message is late, and would depose another leader
 		return c.Fail(f, wire.CodeNotLeader, "node %d does not lead", m.Leader)
 	}
 	_, err := consume[hraft.TimeoutNowResponse](ctx, c, &hraft.TimeoutNowRequest{RPCHeader: c.header(m.Leader, m.LeaderAddr)}, nil)
@@ -335,8 +336,8 @@ func (c *inbound) membership(ctx context.Context, f wire.Frame, m *wire.Membersh
 	return c.answer(f, wire.OpMembershipOK, &ok, code, err)
 }
 
-// forwardJoin forwards a node's join request to the leader, which may not be among the peers that the node is
-// configured with. A forwarded request comes from another node than it names, and is not forwarded again.
+// forwardJoin forwards a node's join request to the leader, which may not be among the node's configured peers. A
+// forwarded request names another node than its sender, and is not forwarded again.
 func (c *inbound) forwardJoin(ctx context.Context, f wire.Frame, m wire.Membership) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

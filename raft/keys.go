@@ -11,21 +11,21 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The cluster secret admits a node to the peer port, and its key says which node it is. The log has each member's key
-// (Config.KeyOf). A hello under a member's id with another key, or with none, is rejected, whatever the connection is
-// for.
+// The cluster secret admits a node to the peer port; the node's key proves its id. The log has each member's key
+// (Config.KeyOf). A hello under a member's id with another key, or without a key, is rejected on every kind of
+// connection.
 //
-// A member whose home was emptied comes back with a new key. Only the leader accepts that key, and on three
-// conditions: it has dialed the member's address, the node there says that it has no state, and no node has shown
-// the key in the log for keySilence. That node then writes its key into the log, and the others admit it. A member
-// that follows no leader may lack the record of a new key, and the only node that has the record may be the one with
-// that key. So such a member accepts any key after keySilence.
+// A member whose home was emptied comes back with a new key. Only the leader accepts that key, on three conditions:
+// it has dialed the member's address, the node there says that it has no state, and no node has shown the logged key
+// for keySilence. The node then writes its new key into the log, and the others admit it. A member that follows no
+// leader may lack the record of a new key, and the node with that key may be the only one that has the record. So a
+// member without a leader accepts any key after keySilence.
 
 // keySilence is the time, in elections, for which the node with a member's key must be silent before another key is
 // accepted.
 const keySilence = 3
 
-// acceptedKey is a key that this node accepts as a member's in place of the logged one, until the log has another.
+// acceptedKey is a key that this node accepts in place of a member's logged key, until the log has another one.
 type acceptedKey struct{ key, logged string }
 
 // checkKey rejects a node that claims a member's id without that member's key. dialed is the address at which the
@@ -41,7 +41,7 @@ func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code,
 		return 0, nil
 	}
 	if !member {
-		if n.IsLeader() && h.Key != "" { // it may be about to join
+		if n.IsLeader() && h.Key != "" { // the node may be about to join
 			n.acceptKey(id, shown)
 		}
 		return 0, nil
@@ -57,7 +57,7 @@ func (n *Node) checkKey(id uint32, dialed string, h *wire.RaftHello) (wire.Code,
 	return 0, nil
 }
 
-// keyAccepted reports whether a key is the member's key in the log, or the one accepted in its place.
+// keyAccepted reports whether a key is the member's key in the log, or the key accepted in its place.
 func (n *Node) keyAccepted(id uint32, k acceptedKey) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -68,9 +68,9 @@ func (n *Node) keyAccepted(id uint32, k acceptedKey) bool {
 	return k.key == k.logged || p.acceptedKey == k
 }
 
-// acceptedKeys returns the member's key in the log, and the one accepted in its place. Nodes with other keys may
-// still be connected, because a member that starts admits any node until it has applied its log. Their messages
-// would count as the member's.
+// acceptedKeys returns the member's key in the log, and the key accepted in its place. Nodes with other keys may
+// still be connected, because a member that starts admits any node until it has applied its log. Messages of such
+// nodes would count as the member's.
 func (n *Node) acceptedKeys(id uint32, logged string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -136,12 +136,12 @@ func (n *Node) keyMismatch(s *hraft.Server, shown acceptedKey, h *wire.RaftHello
 		s.ID, fingerprint(shown.logged), fingerprint(shown.key), why, s.ID, transport.NodeID(s.ID))
 }
 
-// fingerprint is the beginning of a public key, for people to compare.
+// fingerprint returns the beginning of a public key, for people to compare.
 func fingerprint(key string) string {
 	return cmp.Or(key[:min(len(key), 16)], "none")
 }
 
-// keyLogged reports whether the log here has this node's own key, or has none for it. Until then another leader
+// keyLogged reports whether the log here has this node's own key, or no key for this node. Until then another leader
 // accepts the key only while this node says that it has no state.
 func (n *Node) keyLogged() bool {
 	k := n.cfg.KeyOf(n.cfg.NodeID)

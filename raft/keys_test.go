@@ -18,18 +18,18 @@ import (
 )
 
 // startNamed opens three nodes whose log says their keys. The log has want.
-func startNamed(t *testing.T, c *cluster) (_ *cluster, want []string) {
-	c.named, c.owns, c.size = true, map[int]ed25519.PrivateKey{}, cmp.Or(c.size, 3)
+func startWithKeys(t *testing.T, c *cluster) (_ *cluster, want []string) {
+	c.withKeys, c.newKeys, c.size = true, map[int]ed25519.PrivateKey{}, cmp.Or(c.size, 3)
 	startWith(t, c.size, c)
 	for i := range c.nodes {
 		want = append(want, c.logKey(i))
 	}
-	c.have(want)
+	c.waitApplied(want)
 	return c, want
 }
 
 // have waits until the nodes that run have applied these items.
-func (c *cluster) have(want []string) {
+func (c *cluster) waitApplied(want []string) {
 	c.t.Helper()
 	for i, n := range c.nodes {
 		c.wait("the log to be applied", func() bool { return n.ctx.Err() != nil || slices.Equal(c.sms[i].items(), want) })
@@ -37,10 +37,10 @@ func (c *cluster) have(want []string) {
 }
 
 // emptied starts a stopped node on an empty home, which has another key.
-func (c *cluster) emptied(i int) {
+func (c *cluster) restartEmptyWithNewKey(i int) {
 	c.t.Helper()
-	c.owns[i] = identityOf(i + 100)
-	c.empty(i)
+	c.newKeys[i] = identityOf(i + 100)
+	c.restartEmpty(i)
 }
 
 // forger is a node that knows the secret and says a member's id.
@@ -56,7 +56,7 @@ func (c *cluster) forger(i int, key ed25519.PrivateKey, stateless bool) *peertes
 var purposes = []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot, transport.ForForward, transport.ForAsk}
 
 // keepsOut has a node reject a forger for every purpose, and says so where it does not.
-func (c *cluster) keepsOut(forger *peertest.Peer, at int, wants ...string) {
+func (c *cluster) requireRejected(forger *peertest.Peer, at int, wants ...string) {
 	c.t.Helper()
 	for _, purpose := range purposes {
 		err := forger.Hello(c.t.Context(), c.addrs[at], purpose)
@@ -73,7 +73,7 @@ func (c *cluster) keepsOut(forger *peertest.Peer, at int, wants ...string) {
 // takes its new key, the others take it from the log, and the old key is worth nothing.
 func TestAMemberIsKnownByItsKey(t *testing.T) {
 	t.Parallel()
-	c, want := startNamed(t, &cluster{})
+	c, want := startWithKeys(t, &cluster{})
 	victim := int(c.leader().cfg.NodeID % 3)
 	members := c.nodes[victim].servers()
 	stolen := identityOf(victim + 50)
@@ -83,7 +83,7 @@ func TestAMemberIsKnownByItsKey(t *testing.T) {
 		forger *peertest.Peer
 	}{{shown, c.forger(victim, stolen, false)}, {shown, c.forger(victim, stolen, true)}, {"none", c.forger(victim, nil, true)}} {
 		for i, n := range c.nodes {
-			c.keepsOut(f.forger, i, logged, f.shown, "cairn cluster remove")
+			c.requireRejected(f.forger, i, logged, f.shown, "cairn cluster remove")
 			far := n.Term() + 1000
 			if r, err := f.forger.Append(t.Context(), c.addrs[i], wire.RaftAppend{Term: far}); err == nil {
 				t.Errorf("node %d follows a forger: %+v", i+1, r)
@@ -106,17 +106,17 @@ func TestAMemberIsKnownByItsKey(t *testing.T) {
 	}
 	want = append(want, c.propose(0, 3)...)
 	c.nodes[victim].Close()
-	c.emptied(victim)
-	c.have(want)
+	c.restartEmptyWithNewKey(victim)
+	c.waitApplied(want)
 	if c.nodes[victim].HasState() {
 		t.Error("it has state before the log has its key")
 	}
 	want = append(want, c.logKey(victim))
 	c.wait("it to have state", c.nodes[victim].HasState)
-	c.have(want)
+	c.waitApplied(want)
 	old := c.forger(victim, identityOf(victim), false)
 	for i := range c.nodes {
-		c.keepsOut(old, i, logged, fingerprint(transport.PublicText(c.identity(victim))))
+		c.requireRejected(old, i, logged, fingerprint(transport.PublicText(c.identity(victim))))
 		if i != victim {
 			if _, err := c.nodes[i].probe(c.addrs[victim], suite.Patience); err != nil {
 				t.Errorf("node %d and the new key: %v", i+1, err)
@@ -130,7 +130,7 @@ func TestAMemberIsKnownByItsKey(t *testing.T) {
 func TestAListenerPassesNoProofOn(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c, _ := startNamed(t, &cluster{})
+	c, _ := startWithKeys(t, &cluster{})
 	l := c.leader()
 	down := int(l.cfg.NodeID % 3)
 	other := (down + 1) % 3
@@ -191,7 +191,7 @@ func TestAListenerPassesNoProofOn(t *testing.T) {
 func TestOnlyALeaderTakesAKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c, want := startNamed(t, &cluster{})
+	c, want := startWithKeys(t, &cluster{})
 	l := c.leader()
 	victim := int(l.cfg.NodeID % 3)
 	other := (victim + 1) % 3
@@ -201,17 +201,17 @@ func TestOnlyALeaderTakesAKey(t *testing.T) {
 		err := forger.Hello(t.Context(), l.cfg.Advertise, transport.ForAsk)
 		return err != nil && strings.Contains(err.Error(), "does not prove itself at "+c.addrs[victim]) || c.leader() != l
 	})
-	c.emptied(victim)
-	c.have(want)
+	c.restartEmptyWithNewKey(victim)
+	c.waitApplied(want)
 	if c.leader() != l {
 		t.Fatal("another node leads on a machine that stood still")
 	}
-	c.keepsOut(c.forger(victim, c.identity(victim), true), other, "the leader decides")
+	c.requireRejected(c.forger(victim, c.identity(victim), true), other, "the leader decides")
 	if _, err := c.nodes[other].probe(c.addrs[victim], suite.Patience); err == nil || !strings.Contains(err.Error(), "the leader decides") {
 		t.Errorf("a follower dials it: %v", err)
 	}
 	want = append(want, c.logKey(victim))
-	c.have(want)
+	c.waitApplied(want)
 	c.wait("it to have state", c.nodes[victim].HasState)
 	if _, err := c.nodes[other].probe(c.addrs[victim], suite.Patience); err != nil {
 		t.Errorf("a follower dials it when the log has its key: %v", err)
@@ -223,31 +223,31 @@ func TestOnlyALeaderTakesAKey(t *testing.T) {
 func TestAMemberThatWasAwayTakesANewKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c, want := startNamed(t, &cluster{size: 4})
+	c, want := startWithKeys(t, &cluster{size: 4})
 	victim := int(c.leader().cfg.NodeID % 4)
 	away := (victim + 1) % 4
 	c.nodes[victim].Close()
-	c.emptied(victim)
-	c.have(want)
+	c.restartEmptyWithNewKey(victim)
+	c.waitApplied(want)
 	c.nodes[away].Close() // before the log has the new key
 	want = append(want, c.logKey(victim))
-	c.voting(victim)
+	c.waitVoter(victim)
 	want = append(want, c.propose(0, 3)...)
-	c.have(want)
-	c.lead(c.nodes[victim])
+	c.waitApplied(want)
+	c.makeLeader(c.nodes[victim])
 	c.reopen(away, "secret", c.peers(away))
 	want = append(want, c.propose(3, 5)...)
-	c.have(want)
+	c.waitApplied(want)
 }
 
 // TestAnOperatorAdmitsAnEmptiedMember: where keys are fixed an emptied member waits until it is removed.
 func TestAnOperatorAdmitsAnEmptiedMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c, want := startNamed(t, &cluster{fixed: true})
+	c, want := startWithKeys(t, &cluster{fixedKeys: true})
 	victim := int(c.leader().cfg.NodeID % 3)
 	c.nodes[victim].Close()
-	c.emptied(victim)
+	c.restartEmptyWithNewKey(victim)
 	c.wait("the leader to refuse it", func() bool {
 		_, err := c.leader().probe(c.addrs[victim], suite.Patience)
 		return err != nil && strings.Contains(err.Error(), "to the operator")
@@ -255,60 +255,60 @@ func TestAnOperatorAdmitsAnEmptiedMember(t *testing.T) {
 	if _, err := c.leader().Change(t.Context(), wire.Membership{Action: "remove", NodeID: uint32(victim + 1)}); err != nil {
 		t.Fatal(err)
 	}
-	c.have(want)
+	c.waitApplied(want)
 	want = append(want, c.logKey(victim))
 	c.wait("it to have state", c.nodes[victim].HasState)
-	c.have(want)
+	c.waitApplied(want)
 }
 
 // TestAKeyThatTheLogBringsLater: a leader that has not applied its log yet has no key of a member, and lets in the node
 // with another one that is there now. When it has the key, that node proves itself once more and is taken.
 func TestAKeyThatTheLogBringsLater(t *testing.T) {
 	t.Parallel()
-	c, want := startNamed(t, &cluster{})
+	c, want := startWithKeys(t, &cluster{})
 	l := c.leader()
 	victim := int(l.cfg.NodeID % 3)
 	c.nodes[victim].Close()
-	c.unread.Store(l.cfg.NodeID)
-	c.emptied(victim)
-	c.have(want)
+	c.lacksKeys.Store(l.cfg.NodeID)
+	c.restartEmptyWithNewKey(victim)
+	c.waitApplied(want)
 	if c.nodes[victim].HasState() || c.leader() != l {
 		t.Fatal("it has state before the log has its key, or another node leads on a machine that stood still")
 	}
-	c.unread.Store(0)
+	c.lacksKeys.Store(0)
 	c.wait("the leader to take the key", func() bool {
 		_, err := l.probe(c.addrs[victim], suite.Patience)
 		return err == nil || c.leader() != l
 	})
 	want = append(want, c.logKey(victim))
 	c.wait("it to have state", c.nodes[victim].HasState)
-	c.have(want)
+	c.waitApplied(want)
 }
 
 // TestAFollowerLearnsItsLeadersKeyLate: a follower that starts lets its leader in before it has applied a key of it,
 // and then applies one that the leader had before. It follows the leader on new connections too.
 func TestAFollowerLearnsItsLeadersKeyLate(t *testing.T) {
 	t.Parallel()
-	c, want := startNamed(t, &cluster{})
+	c, want := startWithKeys(t, &cluster{})
 	l := int(c.leader().cfg.NodeID % 3)
 	f := (l + 1) % 3
 	c.nodes[l].Close()
-	c.emptied(l)
-	c.have(want)
+	c.restartEmptyWithNewKey(l)
+	c.waitApplied(want)
 	want = append(want, c.logKey(l))
-	c.voting(l)
-	c.have(want)
-	c.lead(c.nodes[l])
+	c.waitVoter(l)
+	c.waitApplied(want)
+	c.makeLeader(c.nodes[l])
 	c.nodes[f].Close()
-	c.unread.Store(uint32(f + 1))
+	c.lacksKeys.Store(uint32(f + 1))
 	c.reopen(f, "secret", c.peers(f))
 	c.wait("it to follow", func() bool { id, _, led := c.nodes[f].Leader(); return led && id == uint32(l+1) })
-	c.behind.Store(uint32(f + 1))
-	c.unread.Store(0)
+	c.hasFirstKeysOnly.Store(uint32(f + 1))
+	c.lacksKeys.Store(0)
 	c.wait("it to let its leader in again", func() bool {
 		_, err := c.nodes[l].probe(c.addrs[f], suite.Patience)
 		return err == nil
 	})
 	want = append(want, c.propose(0, 2)...)
-	c.have(want)
+	c.waitApplied(want)
 }

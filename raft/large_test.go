@@ -8,15 +8,15 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAFollowerTakesMoreThanAFrame: a follower that was away while more was written than a frame holds catches up,
-// and takes as much at once while it follows.
+// TestAFollowerTakesMoreThanAFrame: a follower catches up with more records than fit into one frame, and accepts as
+// many at once while it follows.
 func TestAFollowerTakesMoreThanAFrame(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("ninety megabytes through three logs take a while under the race detector")
 	}
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	l := c.leader()
 	follower := l.cfg.NodeID % 3
 	if err := c.nodes[follower].Close(); err != nil {
@@ -26,7 +26,7 @@ func TestAFollowerTakesMoreThanAFrame(t *testing.T) {
 	large := func(n int) (want []string) {
 		futures := make([]*Future, n)
 		for i := range futures {
-			b := make([]byte, 3<<20) // nothing to compress
+			b := make([]byte, 3<<20) // random, so that it does not compress
 			for j := range b {
 				b[j] = byte(rng.Uint32())
 			}

@@ -17,7 +17,7 @@ import (
 func TestALateSnapshotTakesNothingBack(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	l := c.leader()
 	leader, follower := int(l.cfg.NodeID-1), int(l.cfg.NodeID%3)
 	want := c.propose(0, 10)
@@ -53,7 +53,7 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 func TestALateHandOverDeposesNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 1)
 	l := c.leader()
 	leader, term := int(l.cfg.NodeID-1), l.Term()
@@ -76,7 +76,7 @@ func TestALateHandOverDeposesNoLeader(t *testing.T) {
 func TestRecordsBehindTheLog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	l := c.leader()
 	follower := int(l.cfg.NodeID % 3)
 	want := c.propose(0, 30)
@@ -124,7 +124,7 @@ func TestRecordsBehindTheLog(t *testing.T) {
 func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 5)
 	old := c.leader()
 	term := old.readyTerm.Load()
@@ -132,8 +132,8 @@ func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := c.nodes[old.cfg.NodeID%3]
-	c.lead(next)
-	c.knownAs(next) // one that has not heard of it yet follows the other
+	c.makeLeader(next)
+	c.waitLeaderKnown(next) // one that has not heard of it yet follows the other
 	if err := old.checkQuorum(old.voters(), term); err == nil {
 		t.Error("a leader of the term before is confirmed")
 	}

@@ -14,21 +14,21 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// storage is a member's log, its term and vote, and its snapshots.
+// storage holds a member's log, its term and vote, and its snapshots.
 type storage struct {
 	logs         *logstore.Store
 	votes        *logstore.Votes
-	records      hraft.LogStore // logs as the library uses it: cached, and ended by the first failure of the disk
+	records      hraft.LogStore // logs as the library uses it: with a cache, and closed to writes by the first disk failure
 	disk         *logstore.Disk
 	snaps        *snapshots
-	loss         *recovery.LossError // the records that the log of a node that is alone has lost
-	lastAtOpen   uint64              // the last record that the log had when it was opened
+	loss         *recovery.LossError // the lost records of a node that is alone
+	lastAtOpen   uint64              // the last record in the log when it was opened
 	supersededTo atomic.Uint64       // the log may hold records up to here that a snapshot replaced
 	trailing     atomic.Uint64       // records that a snapshot leaves in the log
 	damaged      *damage.Files       // see Damaged
 }
 
-// logDir is the directory, in a member's directory, of the log, the term and the vote.
+// logDir returns the directory of the log, the term and the vote, within a member's directory.
 func logDir(dir string) string { return filepath.Join(dir, "log") }
 
 // openLog opens the log and the vote. It moves a damaged log aside and logs its new name, and the node goes on with
@@ -45,7 +45,7 @@ func (n *Node) openLog() error {
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	err = n.openStore(path, covered)
-	if errors.Is(err, logstore.ErrDamaged) { // the read itself may have been wrong, and the log and the vote are at stake
+	if errors.Is(err, logstore.ErrDamaged) { // retry once: the read itself may have been wrong
 		n.log.Warn("the log cannot be read, and is read again", "path", path, "err", err)
 		err = n.openStore(path, covered)
 	}
@@ -127,19 +127,20 @@ func (n *Node) closeStore() (err error) {
 
 func (n *Node) storeOptions() logstore.Options {
 	return logstore.Options{FS: n.cfg.LogFiles, Keys: n.cfg.Keys, SegmentBytes: n.cfg.SegmentBytes,
-		Leads: n.leads, Failed: func(err error) { _ = n.disk.Fail(err) }, Retain: n.cfg.Retain, Lost: n.lostKept}
+		Leads: n.leads, Failed: func(err error) { _ = n.disk.Fail(err) }, Retain: n.cfg.Retain, Lost: n.reportLostRecords}
 }
 
-// lostKept reports kept records that cannot be read. The window begins behind them; consensus does not need them.
-func (n *Node) lostKept(err error) {
+// reportLostRecords reports retained records that cannot be read. The window begins after them; consensus does not
+// need them.
+func (n *Node) reportLostRecords(err error) {
 	n.log.Error("records kept for readers of the log cannot be read", "err", err)
 	n.damaged.Found(damage.File{Kind: damage.Log, Path: damage.PathOf(err, logDir(n.cfg.Dir)), Healed: true})
 }
 
-// Damaged returns the files in which this member found damage since it started and that it can do without: segments
-// of records that the log kept for its readers, and snapshots. A damaged record of the log itself, or a damaged
-// vote, stops it.
+// Damaged returns the damaged files that this member found since its start and can do without: segments that the log
+// retained for its readers, and snapshots. A damaged record of the log itself, or a damaged vote, stops the member
+// instead.
 func (n *Node) Damaged() *damage.Files { return n.damaged }
 
-// leads reports whether the library stores records as a leader, in the task that stores them.
+// leads reports whether this node leads. The log's store asks it from the task that stores records.
 func (n *Node) leads() bool { return n.running.Load() && n.raft.State() == hraft.Leader }

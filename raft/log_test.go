@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestALogWithAHole: what no snapshot stands for is missed.
+// TestALogWithAHole: a start detects missing records that no snapshot covers.
 func TestALogWithAHole(t *testing.T) {
 	t.Parallel()
 	n := &Node{cfg: Config{Dir: t.TempDir()}.withDefaults()}
@@ -34,12 +34,12 @@ func TestALogWithAHole(t *testing.T) {
 	}
 }
 
-// TestAMemberStopsAtARecordThatHasChanged: under the process, when it is to be sent to another. The others go on, and
-// make the member whole after its next start.
+// TestAMemberStopsAtARecordThatHasChanged: a record changes on disk while the process runs and is about to be sent.
+// The member stops; the others go on, and complete its log after its next start.
 func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 20)
 	l := c.leader()
 	at := int(l.cfg.NodeID - 1)
@@ -59,13 +59,13 @@ func TestAMemberStopsAtARecordThatHasChanged(t *testing.T) {
 	}
 	want = append(want, c.propose(1000, 1010)...)
 	c.wait("the member that was away to have all", func() bool { return slices.Equal(c.sms[away].items(), want) })
-	c.sms[at] = &list{}
+	c.sms[at] = &listMachine{}
 	c.reopen(at, "secret", slices.Delete(slices.Clone(c.addrs), at, at+1))
 	c.wait("the member to be whole again", func() bool { return c.nodes[at].HasState() && slices.Equal(c.sms[at].items(), want) })
 }
 
-// TestWhatIsErasedLeavesTheLogsFiles while the node runs: what is before a purge is in no segment any more, not even
-// in the one in which the log then begins.
+// TestWhatIsErasedLeavesTheLogsFiles: after a purge no segment of a running node contains the purged records, not
+// even the segment in which the log then begins.
 func TestWhatIsErasedLeavesTheLogsFiles(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -73,13 +73,13 @@ func TestWhatIsErasedLeavesTheLogsFiles(t *testing.T) {
 	n := c.nodes[0]
 	purge, _ := c.sms[0].Applied()
 	want := c.propose(40, 45)
-	if got := holds(t, logDir(c.dirs[0]), "entry-17"); got == 0 {
+	if got := countText(t, logDir(c.dirs[0]), "entry-17"); got == 0 {
 		t.Fatal("it was never there")
 	}
-	if err := n.CutBehind(purge, emptied); err != nil {
+	if err := n.PurgeBefore(purge, eraseItem); err != nil {
 		t.Fatal(err)
 	}
-	if got := holds(t, logDir(c.dirs[0]), "entry-1"); got != 0 {
+	if got := countText(t, logDir(c.dirs[0]), "entry-1"); got != 0 {
 		t.Errorf("%d records before the purge are in the log's files", got)
 	}
 	want = append(want, c.propose(50, 52)...)

@@ -18,18 +18,18 @@ import (
 func TestRecordsThatTheClusterLost(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	early := c.propose(0, 10)
 	l := int(c.leader().cfg.NodeID - 1)
 	others := []int{(l + 1) % 3, (l + 2) % 3}
-	copies, then := map[int]fs.FS{}, map[int]*list{}
+	copies, then := map[int]fs.FS{}, map[int]*listMachine{}
 	for _, sm := range c.sms {
 		c.wait("all records", func() bool { return slices.Equal(sm.items(), early) })
 	}
 	for _, i := range others {
 		c.nodes[i].Close()
-		copies[i] = c.keep(i)
-		then[i] = &list{Index: c.sms[i].Index, Term: c.sms[i].Term, Items: c.sms[i].items()}
+		copies[i] = c.copyHome(i)
+		then[i] = &listMachine{Index: c.sms[i].Index, Term: c.sms[i].Term, Items: c.sms[i].items()}
 		c.reopen(i, "secret", c.peers(i))
 	}
 	first, _ := c.leader().lastRecord()
@@ -41,16 +41,16 @@ func TestRecordsThatTheClusterLost(t *testing.T) {
 		n.Close()
 	}
 	for _, i := range others {
-		c.putBack(i, copies[i], nil, "")
+		c.restoreHome(i, copies[i], nil, "")
 		c.sms[i] = then[i]
 		c.reopen(i, "secret", c.peers(i))
 	}
-	c.leadAny()
+	c.electLongestLog()
 	now := append(slices.Clone(early), c.propose(20, 25)...)
-	c.sms[l] = &list{}
+	c.sms[l] = &listMachine{}
 	c.reopen(l, "secret", c.peers(l))
-	c.wait("it to step aside", func() bool { _, aside := c.aside.Load(l); return aside })
-	why, _ := c.aside.Load(l)
+	c.wait("it to step aside", func() bool { _, aside := c.steppedAside.Load(l); return aside })
+	why, _ := c.steppedAside.Load(l)
 	if want := fmt.Sprintf("of which %d are surely acknowledged", last-first); !strings.Contains(fmt.Sprint(why), want) {
 		t.Errorf("it says %v, want %s: records %d to %d", why, want, first+1, last)
 	}
@@ -62,7 +62,7 @@ func TestRecordsThatTheClusterLost(t *testing.T) {
 			func(d Dispute) bool { return d.Peer == uint32(l+1) && strings.Contains(d.Says, "acknowledged") }) {
 			t.Errorf("node %d says %+v", i+1, c.nodes[i].Disputes())
 		}
-		if _, moved := c.aside.Load(i); moved {
+		if _, moved := c.steppedAside.Load(i); moved {
 			t.Errorf("node %d stepped aside", i+1)
 		}
 	}
@@ -89,7 +89,7 @@ func TestRecordsThatTheClusterLost(t *testing.T) {
 // in the successor's term. In its own term, or before, it would lack acknowledged records.
 func TestALeaderThatIsDeposedDoubtsNobody(t *testing.T) {
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	c.propose(0, 3)
 	l := c.leader()
 	last, _ := l.lastRecord()

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Change asks the leader, wherever it is, to change the membership. ErrUnknownOutcome means that the change may
-// still happen; any other error means that it does not.
+// Change asks the leader, on whichever node it is, to change the membership. ErrUnknownOutcome means that the change
+// may still happen; any other error means that it does not.
 func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	if n.IsLeader() {
 		ok, err := n.change(ctx, n.cfg.NodeID, m)
@@ -33,7 +33,7 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	case said.Code == wire.CodeNoQuorum: // the leader does not know itself
 		err = fmt.Errorf("%w%s", ErrUnknownOutcome, strings.TrimPrefix(said.Text, ErrUnknownOutcome.Error()))
 	default:
-		err = errors.New(said.Text) // the same text as on the leader itself
+		err = errors.New(said.Text) // the same text as on the leader
 	}
 	return ok.Message, err
 }
@@ -62,8 +62,8 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 
 const changeTimeout = 10 * time.Second
 
-// awaitCommit waits until a majority has stored a change of members, and returns its index. A change that a majority
-// answers but does not store would be waited for as long as the leader leads: after changeTimeout its outcome is unknown.
+// awaitCommit waits until a majority has stored a change of members. The library would wait without limit for a
+// majority that answers but does not store the change. So after changeTimeout the outcome is unknown.
 func (n *Node) awaitCommit(ctx context.Context, f hraft.IndexFuture) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -92,7 +92,7 @@ func (n *Node) idAt(addr string) uint32 {
 	return 0
 }
 
-// join adds a node as a nonvoter. A node whose role is voter is promoted when it has caught up.
+// join adds a node as a nonvoter. A node whose role is voter is promoted once it has caught up.
 func (n *Node) join(ctx context.Context, m wire.Membership) (string, uint64, error) {
 	if m.NodeID == 0 || m.Addr == "" {
 		return "", 0, fmt.Errorf("%w: join needs the node's id and its peer address", ErrRefused)
@@ -132,7 +132,7 @@ func (n *Node) setPromotion(id uint32, voter bool) {
 	n.withPeer(id, func(p *peerState) { p.promote = voter })
 }
 
-// promote is the task that gives members that joined as voters their vote, once they are within one batch of the
+// promote is the task that gives members that joined as voters their vote once they lag at most one batch behind the
 // leader's log.
 func (n *Node) promote() {
 	for range pause.Ticks(n.ctx.Done(), 500*time.Millisecond) {
@@ -156,8 +156,8 @@ func (n *Node) promote() {
 	}
 }
 
-// correctOwn updates the leader's own address in the configuration when it advertises another one. Only the leader
-// needs this: it dials the other members, which prove their new address (see join).
+// correctOwn updates the leader's own address in the configuration when it advertises another one. Other members do
+// not need this: the leader dials them, and they prove their new address (see join).
 func (n *Node) correctOwn() {
 	self, ok := n.findMember(n.cfg.NodeID)
 	if !ok || !n.listens() || string(self.Address) == n.cfg.Advertise || self.Suffrage != hraft.Voter {
@@ -215,12 +215,12 @@ func (n *Node) remove(ctx context.Context, m wire.Membership) (string, uint64, e
 	return fmt.Sprintf("node %d removed", m.NodeID), index, nil
 }
 
-// Member is a node of the cluster as this one knows it.
+// Member is a member of the cluster as this node sees it.
 type Member struct {
 	ID       uint32
 	Addr     string
 	Voter    bool
-	LastLog  uint64    // on the leader: how far the member's log is known to reach
+	LastLog  uint64    // on the leader: the last record that the member is known to have
 	LastSeen time.Time // on the leader: its last answer; zero for never
 }
 
@@ -245,7 +245,7 @@ type Status struct {
 func (n *Node) Status() Status {
 	s := Status{State: n.raft.State().String(), Term: n.Term(), LastIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(),
 		AppliedIndex: n.raft.AppliedIndex(), LastContact: n.raft.LastContact(), Amnesia: n.stateless()}
-	s.SnapshotIndex, _ = strconv.ParseUint(n.raft.Stats()["last_snapshot_index"], 10, 64) // the library tells it nowhere else
+	s.SnapshotIndex, _ = strconv.ParseUint(n.raft.Stats()["last_snapshot_index"], 10, 64) // the library reports it nowhere else
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, srv := range n.servers() {
@@ -258,7 +258,7 @@ func (n *Node) Status() Status {
 	return s
 }
 
-// Ask makes one exchange with another member, whose Handler answers it (Handler.Peer).
+// Ask sends one request to another member, whose Handler answers it (Handler.Peer).
 func (n *Node) Ask(ctx context.Context, addr string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	return n.transport.Pool.Call(ctx, addr, transport.ForAsk, op, m, want, answer)
 }

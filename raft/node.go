@@ -21,8 +21,8 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Node is one member's part in consensus. The embedded structs group fields by the file that owns them. members,
-// contact, clocks, rounds and acks have a lock each; no two of them are held together, and none over I/O.
+// Node is one member of the cluster. The embedded structs group fields by the file that owns them. members, contact,
+// clocks, rounds and acks have one lock each; no two of them are held together, and none over I/O.
 type Node struct {
 	cfg       Config
 	log       *slog.Logger
@@ -37,18 +37,18 @@ type Node struct {
 	members
 	forming
 
-	readyTerm          atomic.Uint64                    // the term whose barrier this node, leading, has applied; 0 for none
+	readyTerm          atomic.Uint64                    // the term whose barrier this node has applied as leader; 0 if it does not lead
 	rejected           atomic.Bool                      // see stopRejected
-	offline            bool                             // for a stopped node or a Client; moves no damaged log aside
-	answeredHeartbeats chan *hraft.AppendEntriesRequest // not yet known to the library; see heartbeat.go
-	largeFrames        large.Turns                      // for decoding large frames of peers
+	offline            bool                             // for a stopped node or a Client: no damaged log is moved aside
+	answeredHeartbeats chan *hraft.AppendEntriesRequest // answered, but not yet passed to the library; see heartbeat.go
+	largeFrames        large.Turns                      // limits concurrent decoding of peers' large frames
 	contact            contact
 	clocks             clocks
 	rounds             confirmations
-	unreachable        sync.Map // the members that do not answer this node while it leads; see logReachability
+	unreachable        sync.Map // members that do not answer this leader; see logReachability
 }
 
-// consensus holds hashicorp/raft and what it drives.
+// consensus holds hashicorp/raft and the state machine that it drives.
 type consensus struct {
 	raft    *hraft.Raft
 	running atomic.Bool
@@ -65,7 +65,7 @@ type lifetime struct {
 	stopped chan struct{} // closed when the library has shut down
 }
 
-// agreement tracks the records that this member and the others have: see recovery.
+// agreement tracks the records that this member and the others have acknowledged; see package recovery.
 type agreement struct {
 	acks     recovery.Acknowledged
 	receipts []byte // the key of this member's receipts; see acknowledged.go
@@ -76,24 +76,24 @@ type agreement struct {
 type members struct {
 	mu      sync.Mutex
 	peers   map[uint32]*peerState // see peer
-	changed chan struct{}         // closed and replaced when leadership moves
-	opened  time.Time             // when this node began to hear others
-	led     time.Time             // when it last began to lead
+	changed chan struct{}         // closed and replaced when the leader changes
+	opened  time.Time             // when this node began to listen to others
+	led     time.Time             // when this node last became leader
 }
 
-// peerState tracks another member. Its answers are known on the leader alone.
+// peerState tracks another member. Only a leader knows its answers.
 type peerState struct {
 	lastLog      uint64
 	lastSeen     time.Time
-	uptimeMicros uint64        // its uptime when it answered last, by its own clock
+	uptimeMicros uint64        // the member's uptime in its last answer, by its own clock
 	answered     chan struct{} // closed and replaced at each answer
 
 	hello          *PeerVersion  // the version in its last hello; nil before the first hello since the start
-	keySeen        time.Time     // when it last showed the key that the log has for it
-	acceptedKey    acceptedKey   // the key that is accepted in place of the log's; see keys.go
-	promote        bool          // it joined as a voter and is not promoted yet
+	keySeen        time.Time     // when it last showed its logged key
+	acceptedKey    acceptedKey   // the key that is accepted in place of the logged one; see keys.go
+	promote        bool          // it joined as a voter and waits for its promotion
 	failedHandOver uint64        // the term in which a hand-over to it failed
-	probes         chan struct{} // holds a token for each question of checkQuorum without an answer
+	probes         chan struct{} // holds a token for each unanswered question of checkQuorum
 }
 
 func newNode(cfg Config, sm StateMachine) *Node {
@@ -115,7 +115,7 @@ func newNode(cfg Config, sm StateMachine) *Node {
 	return n
 }
 
-// Open starts the member: it listens, opens its log, and takes part. ctx bounds the opening only.
+// Open starts the member: it listens, opens its log, and joins in consensus. ctx bounds only the opening.
 func Open(ctx context.Context, cfg Config, sm StateMachine) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
 	n := newNode(cfg, sm)
@@ -186,7 +186,7 @@ func (n *Node) start() error {
 	if err := n.openLog(); err != nil {
 		return err
 	}
-	if err := n.snaps.dropUnfinished(); err != nil { // the log is locked now: no other process writes one
+	if err := n.snaps.dropUnfinished(); err != nil { // the log is locked now, so no other process writes a snapshot
 		return fmt.Errorf("snapshots: %w", err)
 	}
 	if err := n.markIfEmpty(); err != nil {
@@ -217,33 +217,32 @@ func (n *Node) start() error {
 	return n.disk.Err()
 }
 
-// library maps our timings to the library's. It considers a leader dead after one to two HeartbeatTimeouts of
-// silence and sends heartbeats at a tenth of it; a split vote is repeated after one to two ElectionTimeouts. With
-// six tenths of Election for both, a leader is replaced within about 2.4 elections even when one vote splits.
+// library returns the library's configuration. The library considers a leader dead after one to two HeartbeatTimeouts
+// of silence and sends heartbeats at a tenth of that; it repeats a split vote after one to two ElectionTimeouts. With
+// six tenths of Election for both, a leader is replaced within about 2.4 elections even if one vote splits.
 func (n *Node) library() *hraft.Config {
 	c := hraft.DefaultConfig()
 	c.LocalID = transport.ServerID(n.cfg.NodeID)
 	c.HeartbeatTimeout = n.cfg.Election * 6 / 10
 	c.ElectionTimeout = n.cfg.Election * 6 / 10
 	c.LeaderLeaseTimeout = n.lease()
-	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // how long a follower may not know that a record is committed
-	// the library counts records and not bytes, and so many are in memory at once, for each follower and for applying
+	c.CommitTimeout = min(20*time.Millisecond, n.cfg.Heartbeat/2) // the longest delay before followers learn of a commit
+	// records in memory at once, for each follower and for applying; the library counts records and not bytes
 	c.MaxAppendEntries = 64
-	// A record that still waits in a buffered queue at Shutdown is never answered; the leader batches what waits
-	// either way.
+	// A record in a buffered queue would never be answered after Shutdown; the leader forms batches either way.
 	c.BatchApplyCh = false
 	c.SnapshotThreshold = n.cfg.SnapshotThreshold
 	c.SnapshotInterval = n.cfg.SnapshotInterval
 	c.TrailingLogs = n.cfg.TrailingLogs
 	c.Logger = newLogger(n.log)
 	c.ShutdownOnRemove = false
-	// The state file knows its own index; only a state that is behind the newest snapshot is restored from it.
+	// The state knows its own index; it is restored only if it is older than the newest snapshot.
 	last, err := n.snaps.newest()
 	c.NoSnapshotRestoreOnStart = err == nil && n.stateCovers(last.Index)
 	return c
 }
 
-// stateCovers reports whether the state has applied every record for it up to an index. The library labels a
+// stateCovers reports whether the state has applied every one of its records up to an index. The library labels a
 // snapshot with the last record of the log, which may be one of the library's own (a barrier or a noop).
 func (n *Node) stateCovers(upTo uint64) bool {
 	applied, _ := n.sm.Applied()
@@ -256,8 +255,8 @@ func (n *Node) stateCovers(upTo uint64) bool {
 	return true
 }
 
-// Close hands leadership over, closes the connections to peers, and stops. Connections go before the library: it
-// waits for requests that a peer may never answer. Close may be called twice.
+// Close hands leadership over, closes the connections to peers, and stops. It closes connections before the library,
+// because the library waits for requests that a peer may never answer. Close may be called twice.
 func (n *Node) Close() error {
 	if n.ctx.Err() != nil {
 		n.tasks.Wait()
@@ -269,12 +268,12 @@ func (n *Node) Close() error {
 			n.log.Info("leadership not handed over", "err", err)
 		}
 	}
-	n.rounds.mu.Lock() // no round begins from now on
+	n.rounds.mu.Lock() // no round begins after this
 	n.cancel()
 	n.rounds.mu.Unlock()
 	errs = append(errs, n.transport.Close())
 	if n.raft != nil {
-		// Shutdown drops the batches behind the one that is being applied
+		// Shutdown drops the batches that wait for the one being applied
 		for before := n.fsm.steps.Load(); !n.futures.drain(min(n.cfg.Election, time.Second)); {
 			now := n.fsm.steps.Load()
 			if now == before && now%2 == 0 {
@@ -285,7 +284,7 @@ func (n *Node) Close() error {
 		errs = append(errs, n.raft.Shutdown().Error())
 	}
 	close(n.stopped)
-	n.transport.Wait() // first, because a request that is being answered may begin tasks
+	n.transport.Wait() // first, because a running request may begin tasks
 	n.tasks.Wait()
 	return errors.Join(append(errs, n.closeStore())...)
 }
@@ -308,7 +307,7 @@ func (n *Node) Addr() string {
 // Advertised returns the address that this node tells its peers; empty when it has no peer port.
 func (n *Node) Advertised() string { return dialAddress(n.cfg.Advertise) }
 
-// hello is this node's hello to a peer; to is 0 when the peer's id is not known yet.
+// hello returns this node's hello to a peer; to is 0 if the peer's id is not known yet.
 func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 	h := n.cfg.Hello()
 	h.Purpose, h.HasState, h.Stateless = purpose, !n.isEmpty(), n.stateless()
@@ -320,8 +319,8 @@ func (n *Node) hello(to uint32, purpose string) *wire.ClusterHello {
 		AdvertiseAddr: n.cfg.Advertise, ProtocolVersion: wire.Version, Raft: &h}
 }
 
-// membersWithin returns the newest configuration in the records behind after and up to upTo, and its index; 0 when
-// none of them is a configuration. The library knows the members, but not the index of their record.
+// membersWithin returns the newest configuration in the records after after and up to upTo, and its index; 0 if there
+// is none. The library knows the members, but not the index of their record.
 func (n *Node) membersWithin(after, upTo uint64) (c hraft.Configuration, at uint64, err error) {
 	for i := upTo; i > after; i-- {
 		var l hraft.Log
@@ -335,7 +334,8 @@ func (n *Node) membersWithin(after, upTo uint64) (c hraft.Configuration, at uint
 	return c, 0, nil
 }
 
-// servers are the members of the latest configuration, copied: the library returns the list that it uses itself.
+// servers returns a copy of the members of the latest configuration: the library returns its own list, which must not
+// change.
 func (n *Node) servers() []hraft.Server {
 	if n.raft == nil {
 		return nil
@@ -353,7 +353,7 @@ func (n *Node) Alone() bool {
 	return len(s) == 1 && s[0].ID == transport.ServerID(n.cfg.NodeID)
 }
 
-// voters are the members that have a vote.
+// voters returns the members that have a vote.
 func (n *Node) voters() []hraft.Server {
 	return slices.DeleteFunc(n.servers(), func(s hraft.Server) bool { return s.Suffrage != hraft.Voter })
 }
@@ -361,7 +361,7 @@ func (n *Node) voters() []hraft.Server {
 // hasConfiguration reports whether this node belongs to a cluster.
 func (n *Node) hasConfiguration() bool { return len(n.servers()) > 0 }
 
-// Term is the current term.
+// Term returns the current term.
 func (n *Node) Term() uint64 {
 	if n.raft == nil {
 		return 0
@@ -369,8 +369,8 @@ func (n *Node) Term() uint64 {
 	return n.raft.CurrentTerm()
 }
 
-// Leader is the leader that this node knows. A candidate knows none: the library may still name the leader that told
-// it to stand for election, when a heartbeat of that leader came in between.
+// Leader returns the leader that this node knows. A candidate knows none. The library may still name the leader whose
+// TimeoutNow made this node a candidate, if a heartbeat of that leader arrived in between.
 func (n *Node) Leader() (id uint32, addr string, ok bool) {
 	if n.raft == nil || n.raft.State() == hraft.Candidate {
 		return 0, "", false
@@ -385,7 +385,7 @@ func (n *Node) IsLeader() bool {
 	return t != 0 && n.raft.State() == hraft.Leader && t == n.Term()
 }
 
-// Changed returns a channel that is closed when leadership moves next; call it again after that.
+// Changed returns a channel that is closed when the leader changes next; call it again after that.
 func (n *Node) Changed() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()

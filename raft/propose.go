@@ -49,9 +49,9 @@ func (f *Future) Wait() (index uint64, result any, err error) {
 }
 
 // ReadIndex returns an index for a linearizable read: a state at that index includes every record that was
-// acknowledged, or read on any member, before the call. The leader returns its commit index and not its applied
-// index, because a follower may have applied more than the leader, and confirms that it still leads. A follower asks
-// the leader.
+// acknowledged, or read on any member, before the call. The leader returns its commit index and confirms that it
+// still leads. It does not return its applied index, because a follower may have applied more than the leader. A
+// follower asks the leader.
 func (n *Node) ReadIndex(ctx context.Context) (uint64, error) {
 	if n.IsLeader() {
 		term := n.readyTerm.Load()
@@ -101,8 +101,8 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	return err
 }
 
-// whileLeads returns a context that ends when another leader has been known for an election timeout. A leader that was
-// replaced answers for what it has accepted; one whose machine stands still does not, and is not waited for.
+// lastStateIndex returns the last record at or before an index that the state machine gets. The library does not pass
+// its own records (barriers, noops) to the state machine.
 func (n *Node) whileLeads(ctx context.Context, id uint32) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -10,10 +10,10 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// ErrNoRecord says that a log does not hold a record: it was cut away, or never came.
+// ErrNoRecord reports that a log does not have a record: it was compacted, or never stored.
 var ErrNoRecord = errors.New("the log does not hold this record")
 
-// Records visits the records of the log of a node that does not run, from one to another.
+// Records calls f with the records from one index to another in the log of a stopped node.
 func Records(cfg Config, sm StateMachine, from, to uint64, f func(Record) error) error {
 	return offline(cfg, sm, func(n *Node) error {
 		for i := from; i <= to; i++ {
@@ -33,7 +33,7 @@ func Records(cfg Config, sm StateMachine, from, to uint64, f func(Record) error)
 	})
 }
 
-// RecordsAside visits records of a log that Discard has moved aside.
+// RecordsAside calls f with records of a log that Discard has moved aside.
 func RecordsAside(dir string, keys *seal.Ring, from, to uint64, f func(Record) error) (err error) {
 	logs, err := logstore.Open(logDir(dir), logstore.Options{Keys: keys})
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// The functions here work on the files of a node that does not run.
+// The functions here work on the files of a stopped node.
 
-// FoundAlone gives a stopped node whose state came from elsewhere a log that begins where that state ends, with the
-// node as the only member. Others join it. It rejects a home that has a log or a snapshot. The log must not begin at
-// 1 again: the state would skip its records, because it has already applied these indexes.
+// FoundAlone gives a stopped node a log that begins where its restored state ends, with the node as the only member.
+// Others can join it later. It rejects a home that already has a log or a snapshot. The log must not begin at 1
+// again: the state would skip its records, because it has already applied these indexes.
 func FoundAlone(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node) error {
 		has, err := hraft.HasExistingState(n.logs, n.votes, n.snaps)
@@ -35,7 +35,7 @@ func FoundAlone(cfg Config, sm StateMachine) error {
 	})
 }
 
-// Members are the members of the cluster as a stopped node has them on disk.
+// Members returns the members of the cluster that a stopped node's files name.
 func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 	err = offline(cfg, sm, func(n *Node) error {
 		c, err := hraft.GetConfiguration(n.library(), &fsm{sm: n.sm, disk: n.logs.WaitSynced}, n.logs, n.votes, n.snaps, n.transport)
@@ -52,11 +52,11 @@ func Members(cfg Config, sm StateMachine) (members []Member, err error) {
 
 // An Extent describes the content of a node's log.
 type Extent struct {
-	First, Last uint64 // records; 0 when there are none
-	Snapshot    uint64 // the newest; 0 for none
+	First, Last uint64 // indexes of records; 0 if there are none
+	Snapshot    uint64 // index of the newest snapshot; 0 if there is none
 }
 
-// LogExtent is the extent of a stopped node's log.
+// LogExtent returns the extent of a stopped node's log.
 func LogExtent(cfg Config, sm StateMachine) (e Extent, err error) {
 	err = offline(cfg, sm, func(n *Node) (err error) {
 		if e.First, err = n.logs.FirstIndex(); err != nil {
@@ -83,9 +83,9 @@ func (e Extent) Continues(applied uint64) error {
 	return nil
 }
 
-// Recover makes a node the only member of its cluster, with all that its log holds: records that a majority without
-// this node acknowledged are lost, and records that were never acknowledged may be applied. The others must never run
-// again with the homes they have.
+// Recover makes a node the only member of its cluster, with all records in its log. Records that a majority without
+// this node acknowledged are lost, and records that were never acknowledged may be applied. The other nodes must
+// never run again with their present homes.
 func Recover(cfg Config, sm StateMachine) error {
 	return offline(cfg, sm, func(n *Node) error {
 		if n.stateless() {
@@ -94,13 +94,13 @@ func Recover(cfg Config, sm StateMachine) error {
 		f := &fsm{sm: n.sm, disk: n.logs.WaitSynced}
 		err := hraft.RecoverCluster(n.library(), f, n.logs, n.votes, n.snaps, n.transport, n.onlyMember())
 		if f.last != nil {
-			f.last.abandon() // the library may not have come to write it, and the state could not close
+			f.last.abandon() // the library may not have written it, and an open snapshot would keep the state from closing
 		}
 		return err
 	})
 }
 
-// offline opens the log of a stopped node without taking part: it dials and listens nowhere.
+// offline opens the log of a stopped node without joining the cluster: it neither dials nor listens.
 func offline(cfg Config, sm StateMachine, f func(*Node) error) (err error) {
 	cfg = cfg.withDefaults()
 	cfg.Alone = cfg.acceptLoss

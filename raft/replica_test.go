@@ -12,19 +12,19 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestRollingRestartsWithAReplica: a read replica stands between voters in the configuration, and each member
-// restarts in turn. Every member goes on knowing the same members, and the cluster goes on taking records.
+// TestRollingRestartsWithAReplica: a read replica is listed between voters in the configuration, and each member
+// restarts in turn. Every member keeps the same list of members, and the cluster goes on accepting records.
 func TestRollingRestartsWithAReplica(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, &cluster{roles: map[int]string{3: "read_replica"}})
 	want := c.propose(0, 5)
-	for i := 3; i < 5; i++ { // the replica joins first, a voter behind it
+	for i := 3; i < 5; i++ { // the replica joins first, then a voter
 		c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
 		c.open(i, "secret", c.addrs[:3])
 		c.wait("the newcomer to be what it is to be", func() bool {
 			s, ok := c.leader().findMember(uint32(i + 1))
-			return ok && (s.Suffrage == hraft.Voter) == (i == 4) && c.nodes[i].HasState() // one that has not, and ends, gives its vote back
+			return ok && (s.Suffrage == hraft.Voter) == (i == 4) && c.nodes[i].HasState() // a member without state that stops gives its vote back
 		})
 	}
 	members := func(i int) (m []Member) {
@@ -53,10 +53,11 @@ func TestRollingRestartsWithAReplica(t *testing.T) {
 	}
 }
 
-// TestAConfigurationReadIsNeverWritten: what the node does with the list of members does not reach the library's own.
+// TestAConfigurationReadIsNeverWritten: a node that changes the list that servers returns does not change the
+// library's own list.
 func TestAConfigurationReadIsNeverWritten(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 3, &cluster{roles: map[int]string{0: "read_replica"}}) // it comes first where members are sorted
+	c := startWith(t, 3, &cluster{roles: map[int]string{0: "read_replica"}}) // the replica is the first in the sorted list of members
 	n := c.leader()
 	before := slices.Clone(n.servers())
 	for _, list := range [][]hraft.Server{n.servers(), n.voters()} {
@@ -70,7 +71,7 @@ func TestAConfigurationReadIsNeverWritten(t *testing.T) {
 	}
 }
 
-// TestAReplicaIsGivenNoLead: a hand-over to a member without a vote is rejected, and the leader leads on.
+// TestAReplicaIsGivenNoLead: a hand-over to a member without a vote is rejected, and the leader stays.
 func TestAReplicaIsGivenNoLead(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 4, &cluster{roles: map[int]string{0: "read_replica"}})

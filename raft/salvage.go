@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// AcceptLoss repairs the log of a stopped node that is alone, and returns what was lost; nil when nothing was.
+// AcceptLoss repairs the log of a stopped node that is alone, and returns the lost records; nil if none were lost.
 func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err error) {
 	cfg.Alone, cfg.acceptLoss = true, true
 	err = offline(cfg, sm, func(n *Node) error {
@@ -22,8 +22,8 @@ func AcceptLoss(cfg Config, sm StateMachine) (lost *recovery.LossError, err erro
 	return lost, err
 }
 
-// salvage makes and opens a new log in place of one that is damaged, or lacks its end. ok is false when this node is
-// not alone, perhaps after all: the rest of its log names other members, and they have everything.
+// salvage makes and opens a new log in place of one that is damaged or lacks its end. ok is false if the rest of the
+// log shows that this node is not alone: then the other members have every record.
 func (n *Node) salvage(path string, why error) (ok bool, err error) {
 	if !n.cfg.Alone {
 		return false, nil
@@ -38,7 +38,7 @@ func (n *Node) salvage(path string, why error) (ok bool, err error) {
 		base, term = last.Index, last.Term
 	}
 	r := logstore.Salvage(path, n.storeOptions(), applied+1)
-	r.Open = r.Open || n.logs != nil // that its end is missing was seen by the state alone
+	r.Open = r.Open || n.logs != nil // the log was readable, so only the state shows that its end is missing
 	if recovery.NamesOthers(last, r, transport.ServerID(n.cfg.NodeID)) {
 		return false, nil
 	}
@@ -46,7 +46,7 @@ func (n *Node) salvage(path string, why error) (ok bool, err error) {
 		return false, err
 	}
 	n.logs, n.votes = nil, nil
-	if base == 0 && r.End > 0 && r.Records[1] == nil { // the first record of a log says who founds it
+	if base == 0 && r.End > 0 && r.Records[1] == nil { // the first record of a log names its founding members
 		r.Records[1] = &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration,
 			Data: hraft.EncodeConfiguration(n.onlyMember()), AppendedAt: time.Now()}
 	}
@@ -59,7 +59,7 @@ func (n *Node) salvage(path string, why error) (ok bool, err error) {
 			return false, n.loss
 		}
 	}
-	if !snapshot { // a log that does not begin with the first record needs one
+	if !snapshot { // a log that does not begin with record 1 needs a snapshot
 		if err := n.snapshotState(base, term); err != nil {
 			return false, err
 		}
@@ -82,7 +82,7 @@ func (n *Node) salvage(path string, why error) (ok bool, err error) {
 	return true, err
 }
 
-// missingTail returns why a readable log cannot be used: it ends before its state or snapshot does. nil when it can.
+// missingTail returns an error if a readable log ends before its state or snapshot does, and so cannot be used.
 func (n *Node) missingTail(covered uint64) error {
 	last, err := n.logs.LastIndex()
 	if err != nil {

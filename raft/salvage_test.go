@@ -15,22 +15,22 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// crashed holds what a kill leaves of a lone node: its files as they were after the last acknowledged record, and a
-// state that is behind, as of its last checkpoint.
-type crashed struct {
+// crashedNode holds what a kill leaves of a node that is alone: its files as of the last acknowledged record, and an
+// older state, as of its last checkpoint.
+type crashedNode struct {
 	cfg      Config
 	want     []string
-	behind   int // how many of these the state has
+	behind   int // number of items in the state
 	at, term uint64
 }
 
-// crash makes a node acknowledge 90 records, in several segments.
-func crash(t *testing.T) crashed { return crashWith(t, nil, func(*Node) {}) }
+// crashNode makes a node acknowledge 90 records in several segments, and kills it.
+func crashNode(t *testing.T) crashedNode { return crashNodeWith(t, nil, func(*Node) {}) }
 
-// crashWith is crash with what happens before the last 10 records, under keys.
-func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
+// crashNodeWith is crashNode under keys, with a callback before the last 10 records.
+func crashNodeWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashedNode {
 	t.Helper()
-	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
+	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*listMachine{{}}}
 	cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"}, Keys: keys,
 		Alone: true, Timing: Timing{SegmentBytes: 2 << 10}, Handler: noHandler{}}
 	c.sms[0].dir = savedDir(cfg.Dir)
@@ -40,7 +40,7 @@ func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
 	}
 	defer n.Close()
 	c.nodes[0] = n
-	out := crashed{want: c.propose(0, 30)}
+	out := crashedNode{want: c.propose(0, 30)}
 	out.at, out.term = c.sms[0].Applied()
 	out.behind = len(out.want)
 	out.want = append(out.want, c.propose(30, 80)...)
@@ -54,8 +54,8 @@ func crashWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashed {
 	return out
 }
 
-// copy is the same crash again.
-func (c crashed) copy(t *testing.T) crashed {
+// copy returns a copy of the crashed node.
+func (c crashedNode) copy(t *testing.T) crashedNode {
 	t.Helper()
 	to := t.TempDir()
 	if err := rafttest.CopyHome(to, c.cfg.Dir); err != nil {
@@ -65,12 +65,12 @@ func (c crashed) copy(t *testing.T) crashed {
 	return c
 }
 
-func (c crashed) state() *list {
-	return &list{Index: c.at, Term: c.term, Items: slices.Clone(c.want[:c.behind]), dir: savedDir(c.cfg.Dir)}
+func (c crashedNode) state() *listMachine {
+	return &listMachine{Index: c.at, Term: c.term, Items: slices.Clone(c.want[:c.behind]), dir: savedDir(c.cfg.Dir)}
 }
 
-// start opens the node on what is left, and returns what it has when it leads.
-func (c crashed) start(t *testing.T) ([]string, error) {
+// start opens the node on the remaining files, and returns its items once it leads.
+func (c crashedNode) start(t *testing.T) ([]string, error) {
 	t.Helper()
 	sm := c.state()
 	n, err := Open(context.Background(), c.cfg, sm)
@@ -78,13 +78,13 @@ func (c crashed) start(t *testing.T) ([]string, error) {
 		return nil, err
 	}
 	defer n.Close()
-	cl := &cluster{t: t, nodes: []*Node{n}, sms: []*list{sm}}
+	cl := &cluster{t: t, nodes: []*Node{n}, sms: []*listMachine{sm}}
 	cl.leader()
 	return sm.items(), nil
 }
 
-// damagedBelow flips a bit of a record that the state has.
-func (c crashed) damagedBelow(t *testing.T) {
+// damageAppliedRecord flips a bit of a record that the state has applied.
+func (c crashedNode) damageAppliedRecord(t *testing.T) {
 	t.Helper()
 	rafttest.Flip(t, segments(t, c.cfg.Dir)[0], "entry-12")
 }
@@ -106,26 +106,26 @@ func flip(t *testing.T, path string, at int64) {
 	}
 }
 
-// TestALoneNodeKeepsWhatItsFilesProve: its state is behind, and the log is damaged after a kill, but in no record
-// that the state lacks.
+// TestALoneNodeKeepsWhatItsFilesProve: after a kill the state is older than the log, and a record that the state has
+// applied is damaged in the log. The node loses nothing.
 func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 	t.Parallel()
-	made := crash(t)
-	last := func(t *testing.T, c crashed) string { all := segments(t, c.cfg.Dir); return all[len(all)-1] }
-	for name, damage := range map[string]func(*testing.T, crashed){
-		"nothing":                   func(*testing.T, crashed) {},
-		"what the state has":        func(t *testing.T, c crashed) { c.damagedBelow(t) },
-		"the first segment gone":    func(t *testing.T, c crashed) { os.Remove(segments(t, c.cfg.Dir)[0]) },
-		"the first segment cut":     func(t *testing.T, c crashed) { os.Truncate(segments(t, c.cfg.Dir)[0], 100) },
-		"a bit of what lies beside": func(t *testing.T, c crashed) { flip(t, filepath.Join(c.cfg.Dir, "log", "meta"), 12) },
-		"what lies beside gone":     func(t *testing.T, c crashed) { os.Remove(filepath.Join(c.cfg.Dir, "log", "meta")) },
-		"a vote": func(t *testing.T, c crashed) {
+	made := crashNode(t)
+	last := func(t *testing.T, c crashedNode) string { all := segments(t, c.cfg.Dir); return all[len(all)-1] }
+	for name, damage := range map[string]func(*testing.T, crashedNode){
+		"nothing":                   func(*testing.T, crashedNode) {},
+		"what the state has":        func(t *testing.T, c crashedNode) { c.damageAppliedRecord(t) },
+		"the first segment gone":    func(t *testing.T, c crashedNode) { os.Remove(segments(t, c.cfg.Dir)[0]) },
+		"the first segment cut":     func(t *testing.T, c crashedNode) { os.Truncate(segments(t, c.cfg.Dir)[0], 100) },
+		"a bit of what lies beside": func(t *testing.T, c crashedNode) { flip(t, filepath.Join(c.cfg.Dir, "log", "meta"), 12) },
+		"what lies beside gone":     func(t *testing.T, c crashedNode) { os.Remove(filepath.Join(c.cfg.Dir, "log", "meta")) },
+		"a vote": func(t *testing.T, c crashedNode) {
 			rafttest.Flip(t, filepath.Join(c.cfg.Dir, "log", "votes.db"), "CurrentTerm")
 		},
-		"votes gone":               func(t *testing.T, c crashed) { os.Remove(filepath.Join(c.cfg.Dir, "log", "votes.db")) },
-		"the header of a segment":  func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 10) },
-		"the salt of a segment":    func(t *testing.T, c crashed) { flip(t, segments(t, c.cfg.Dir)[2], 17) },
-		"the header of the newest": func(t *testing.T, c crashed) { flip(t, last(t, c), 10) },
+		"votes gone":               func(t *testing.T, c crashedNode) { os.Remove(filepath.Join(c.cfg.Dir, "log", "votes.db")) },
+		"the header of a segment":  func(t *testing.T, c crashedNode) { flip(t, segments(t, c.cfg.Dir)[2], 10) },
+		"the salt of a segment":    func(t *testing.T, c crashedNode) { flip(t, segments(t, c.cfg.Dir)[2], 17) },
+		"the header of the newest": func(t *testing.T, c crashedNode) { flip(t, last(t, c), 10) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,12 +139,12 @@ func TestALoneNodeKeepsWhatItsFilesProve(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBitOfALoneLog: wherever a bit of the log is flipped, the node has all that was acknowledged, or it
-// names the record that is lost and does not start.
+// TestEveryFlippedBitOfALoneLog: after any bit of the log is flipped, the node either has every acknowledged record,
+// or it names the lost record and does not start.
 func TestEveryFlippedBitOfALoneLog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	made := crash(t)
+	made := crashNode(t)
 	whole, named := 0, 0
 	for i, path := range segments(t, made.cfg.Dir) {
 		info, err := os.Stat(path)
@@ -172,11 +172,11 @@ func TestEveryFlippedBitOfALoneLog(t *testing.T) {
 	}
 }
 
-// TestALossIsNamedAndWaits: what is in no file any more is named, the node does not start and leaves its files; told
-// to go on without it, it has everything else and takes no number twice.
+// TestALossIsNamedAndWaits: a node names the records that are in no file, does not start, and leaves its files
+// unchanged. After its operator accepts the loss, it has every other record and uses no index twice.
 func TestALossIsNamedAndWaits(t *testing.T) {
 	t.Parallel()
-	c := crash(t)
+	c := crashNode(t)
 	const lostItem = "entry-50"
 	for _, path := range segments(t, c.cfg.Dir) {
 		if raw, err := os.ReadFile(path); err == nil && slices.Contains(slices.Collect(chunksOf(raw, len(lostItem))), lostItem) {
@@ -185,7 +185,7 @@ func TestALossIsNamedAndWaits(t *testing.T) {
 	}
 	at := c.at + uint64(slices.Index(c.want, lostItem)-c.behind) + 1
 	want := []recovery.Span{{First: at, Last: at}}
-	for range 2 { // the second start says it again
+	for range 2 { // the second start reports the same
 		_, err := c.start(t)
 		var lost *recovery.LossError
 		if !errors.As(err, &lost) || !slices.Equal(lost.Lost, want) || lost.Open {
@@ -205,7 +205,7 @@ func TestALossIsNamedAndWaits(t *testing.T) {
 	}
 }
 
-// chunksOf are the texts of a length that begin at each byte.
+// chunksOf returns the substrings of a given length that begin at each byte.
 func chunksOf(raw []byte, size int) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := range len(raw) - size {
@@ -217,14 +217,14 @@ func chunksOf(raw []byte, size int) func(func(string) bool) {
 }
 
 // TestWhatIsNotKnownToBeWholeWaits: without its newest segment, or without any file of the log, a node cannot know
-// what it had.
+// which records it had, and waits for its operator.
 func TestWhatIsNotKnownToBeWholeWaits(t *testing.T) {
 	t.Parallel()
-	made := crash(t)
-	for name, lose := range map[string]func(crashed) error{
-		"the newest segment": func(c crashed) error { all := segments(t, c.cfg.Dir); return os.Remove(all[len(all)-1]) },
-		"a part of it":       func(c crashed) error { all := segments(t, c.cfg.Dir); return os.Truncate(all[len(all)-1], 90) },
-		"all files":          func(c crashed) error { return os.RemoveAll(logDir(c.cfg.Dir)) },
+	made := crashNode(t)
+	for name, lose := range map[string]func(crashedNode) error{
+		"the newest segment": func(c crashedNode) error { all := segments(t, c.cfg.Dir); return os.Remove(all[len(all)-1]) },
+		"a part of it":       func(c crashedNode) error { all := segments(t, c.cfg.Dir); return os.Truncate(all[len(all)-1], 90) },
+		"all files":          func(c crashedNode) error { return os.RemoveAll(logDir(c.cfg.Dir)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,11 +248,11 @@ func TestWhatIsNotKnownToBeWholeWaits(t *testing.T) {
 	}
 }
 
-// TestASnapshotIsNotTheLog: the state and a snapshot end at the same record, and the log behind them is gone.
+// TestASnapshotIsNotTheLog: the state and a snapshot end at the same record, and the log after them is missing.
 func TestASnapshotIsNotTheLog(t *testing.T) {
 	t.Parallel()
-	c := crash(t)
-	c.damagedBelow(t)
+	c := crashNode(t)
+	c.damageAppliedRecord(t)
 	if got, err := c.start(t); err != nil || !slices.Equal(got, c.want) {
 		t.Fatal(got, err)
 	}
@@ -267,11 +267,11 @@ func TestASnapshotIsNotTheLog(t *testing.T) {
 	}
 }
 
-// TestSalvageIsFinished: a kill between the steps that put the new log in its place.
+// TestSalvageIsFinished: a start completes a salvage that was killed between the steps that install the new log.
 func TestSalvageIsFinished(t *testing.T) {
 	t.Parallel()
-	c := crash(t)
-	c.damagedBelow(t)
+	c := crashNode(t)
+	c.damageAppliedRecord(t)
 	n := newNode(c.cfg.withDefaults(), c.state())
 	rest, lost := recovery.RebuildLog(logstore.Salvage(logDir(c.cfg.Dir), n.storeOptions(), c.at+1), c.at, c.term)
 	if len(lost) > 0 || len(rest) == 0 {

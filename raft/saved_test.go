@@ -16,27 +16,27 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// savedDir is where the list of a member saves itself, in the member's directory.
+// savedDir returns the directory for saved lists, within the member's directory.
 func savedDir(dir string) string { return filepath.Join(dir, "saved") }
 
-// image is a list to be saved in a directory; in none it is not stored.
+// image is a snapshot of a list; without a directory it is not stored.
 type image struct {
-	of          *list
+	of          *listMachine
 	dir         string
 	body        []byte
 	index, term uint64
 }
 
-func (l *list) Snapshot() (Snapshot, error) { return l.image() }
+func (l *listMachine) Snapshot() (Snapshot, error) { return l.image() }
 
-func (l *list) image() (image, error) {
+func (l *listMachine) image() (image, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b, err := json.Marshal(map[string]any{"Index": l.Index, "Term": l.Term, "Items": l.Items})
 	return image{l, l.dir, b, l.Index, l.Term}, err
 }
 
-// Save saves the list as it was when the snapshot was taken; after what is done before saving, as it is then.
+// Save saves the list as of the snapshot, or as of beforeSaving's return if that is set.
 func (i image) Save(name string) (index, term uint64, err error) {
 	if i.of != nil && i.of.beforeSaving != nil {
 		i.of.beforeSaving()
@@ -47,15 +47,15 @@ func (i image) Save(name string) (index, term uint64, err error) {
 	if i.dir == "" {
 		return i.index, i.term, nil
 	}
-	b := base64.StdEncoding.AppendEncode(nil, i.body) // a test looks for readable records
+	b := base64.StdEncoding.AppendEncode(nil, i.body) // encoded, because a test searches for readable records
 	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	return i.index, i.term, errors.Join(os.MkdirAll(i.dir, 0o700), os.WriteFile(filepath.Join(i.dir, name), b, 0o600))
 }
 
 func (image) Release() {}
 
-// OpenSnapshot rejects a file in which something changed.
-func (l *list) OpenSnapshot(name string, _ uint64) (io.ReadCloser, int64, error) {
+// OpenSnapshot rejects a changed file.
+func (l *listMachine) OpenSnapshot(name string, _ uint64) (io.ReadCloser, int64, error) {
 	b, err := os.ReadFile(filepath.Join(l.dir, name))
 	if err != nil {
 		return nil, 0, err
@@ -67,7 +67,7 @@ func (l *list) OpenSnapshot(name string, _ uint64) (io.ReadCloser, int64, error)
 	return io.NopCloser(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(body))), int64(len(body)), nil
 }
 
-func (l *list) RetainSnapshots(names []string) error {
+func (l *listMachine) RetainSnapshots(names []string) error {
 	saved, err := os.ReadDir(l.dir)
 	if l.dir == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -18,7 +18,7 @@ import (
 // largest number would end all elections for good.
 const maxTermJump = 1 << 32
 
-// validateAppend rejects a request of a leader that this node does not follow, or that cannot be what a leader sends.
+// validateAppend rejects a request of a leader that this node does not follow, and a request that no leader can send.
 func (n *Node) validateAppend(leader uint32, req *hraft.AppendEntriesRequest) error {
 	if err := n.checkTrusted(leader); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (n *Node) validateAppend(leader uint32, req *hraft.AppendEntriesRequest) er
 	return nil
 }
 
-// validateSnapshot rejects a snapshot that does not fit what is applied here.
+// validateSnapshot rejects a snapshot that contradicts the records applied here.
 func (n *Node) validateSnapshot(m *wire.SnapshotBegin) error {
 	if err := n.checkTrusted(m.Leader); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (n *Node) validateSnapshot(m *wire.SnapshotBegin) error {
 	if n.stateless() || at == 0 || m.LastIndex <= at {
 		return nil
 	}
-	if v := n.askVoters(at); len(v.differ) >= v.majority { // it would replace records that the others lack
+	if v := n.askVoters(at); len(v.differ) >= v.majority { // the snapshot would replace records that the others lack
 		return n.reject(m.Leader, at,
 			fmt.Errorf("snapshot: %s another record %d than this node, where it is committed", holdPhrase(v.differ), at))
 	}
@@ -123,18 +123,18 @@ func checkConfiguration(b []byte) (err error) {
 	return errors.New("it names no voter")
 }
 
-// committed is the last record that this node knows to be committed. After a crash the state may have to apply some
-// of them again.
+// committed returns the last record that this node knows to be committed. After a crash the state may have to apply
+// some of them again.
 func (n *Node) committed() uint64 {
 	applied, _ := n.sm.Applied()
 	return max(applied, n.raft.AppliedIndex(), n.logs.Committed())
 }
 
 // checkApplied rejects a request whose records differ from those committed here, and returns the index of the first
-// that does.
+// difference.
 func (n *Node) checkApplied(req *hraft.AppendEntriesRequest) (index uint64, err error) {
 	if req.Term < n.Term() {
-		return 0, nil // of a leader that was deposed: the library rejects it
+		return 0, nil // of a deposed leader: the library rejects it
 	}
 	at, atTerm := n.sm.Applied()
 	applied, from := n.committed(), n.supersededTo.Load()

@@ -16,8 +16,8 @@ import (
 
 func newRing() *seal.Ring { return seal.Ephemeral([]seal.Master{seal.NewMaster()}) }
 
-// holds counts a text in all files below a directory.
-func holds(t *testing.T, dir, text string) (n int) {
+// countText counts the occurrences of a text in all files below a directory.
+func countText(t *testing.T, dir, text string) (n int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -33,7 +33,8 @@ func holds(t *testing.T, dir, text string) (n int) {
 	return n
 }
 
-// A plain member and two under keys of their own are one cluster: by log, by snapshot and after restarts.
+// TestEncryptedMembersBesideAPlainOne: a plain member and two with different keys form one cluster: by log, by
+// snapshot and after restarts.
 func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -48,11 +49,11 @@ func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
 	}
 	for i, n := range c.nodes {
 		n.Close()
-		if got := holds(t, c.dirs[i], "entry-"); (got == 0) != (c.keys[i] != nil) {
+		if got := countText(t, c.dirs[i], "entry-"); (got == 0) != (c.keys[i] != nil) {
 			t.Errorf("node %d holds %d readable records", i+1, got)
 		}
 	}
-	c.sms[1] = &list{} // its state is gone: it comes back from its own snapshot
+	c.sms[1] = &listMachine{} // its state is lost and comes back from its own snapshot
 	for i := range c.nodes {
 		c.reopen(i, "secret", peers(i))
 	}
@@ -68,7 +69,7 @@ func TestEncryptedMembersBesideAPlainOne(t *testing.T) {
 	if err := c.nodes[l].snapshotAndCompact(); err != nil {
 		t.Fatal(err)
 	}
-	c.sms[behind[0]] = &list{}
+	c.sms[behind[0]] = &listMachine{}
 	if err := os.RemoveAll(c.dirs[behind[0]]); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestTheLogAsksForItsKey(t *testing.T) {
 	}
 }
 
-// A changed record is found at the start, and the log moved aside.
+// TestDamagedRecordsAreFound: a start detects a changed record, and moves the log aside.
 func TestDamagedRecordsAreFound(t *testing.T) {
 	t.Parallel()
 	c := startSealed(t, 1, map[int]*seal.Ring{0: newRing()})
@@ -136,9 +137,9 @@ func TestDamagedRecordsAreFound(t *testing.T) {
 	}
 }
 
-// TestNothingNeedsAReplacedKey: what a member wrote under a key that was replaced is rewritten, the vote too, and its
-// snapshots are replaced; then the key can go, when the log has newer records and when it has none but the new term's.
-// The log keeps what followers may ask for.
+// TestNothingNeedsAReplacedKey: after a key is replaced, a member rewrites its records and its vote and replaces its
+// snapshots. Then the old key can be removed, whether the log has newer records or only those of the new term. The
+// log keeps the records that followers may ask for.
 func TestNothingNeedsAReplacedKey(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
@@ -182,7 +183,7 @@ func TestNothingNeedsAReplacedKey(t *testing.T) {
 			t.Fatal(c.keys[0].Keys(), err)
 		}
 		if round == 2 {
-			c.sms[0] = &list{} // by the snapshot
+			c.sms[0] = &listMachine{} // by the snapshot
 		}
 		c.reopen(0, "secret", nil)
 		c.wait("all records", func() bool { return slices.Equal(c.sms[0].items(), want) })

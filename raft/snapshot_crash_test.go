@@ -20,7 +20,7 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*list{{}}}
+			c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*listMachine{{}}}
 			cfg := Config{NodeID: 1, Dir: t.TempDir(), Addr: "127.0.0.1:0", Credentials: Credentials{Secret: "secret"},
 				Keys: keys, Alone: true,
 				Timing: Timing{SegmentBytes: 2 << 10, TrailingLogs: 5}, Handler: noHandler{}}
@@ -39,26 +39,26 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 				}
 			}
 			want = append(want, c.propose(50, 60)...)
-			before := c.copyOf(cfg.Dir)
+			before := c.copyDir(cfg.Dir)
 			if err := n.Snapshot(); err != nil {
 				t.Fatal(err)
 			}
-			steps := closing(t, snapshotDir(before), snapshotDir(cfg.Dir))
+			steps := closingSteps(t, snapshotDir(before), snapshotDir(cfg.Dir))
 			for last := range steps {
 				crashed := cfg
-				crashed.Dir = c.copyOf(before)
+				crashed.Dir = c.copyDir(before)
 				snaps := snapshotDir(crashed.Dir)
 				for _, s := range steps[:last+1] {
 					if err := s.do(snaps); err != nil {
 						t.Fatalf("%s: %v", s.what, err)
 					}
 				}
-				sm := &list{dir: savedDir(crashed.Dir)}
+				sm := &listMachine{dir: savedDir(crashed.Dir)}
 				n, err := Open(context.Background(), crashed, sm)
 				if err != nil {
 					t.Fatalf("%s: %v", steps[last].what, err)
 				}
-				cl := &cluster{t: t, nodes: []*Node{n}, sms: []*list{sm}}
+				cl := &cluster{t: t, nodes: []*Node{n}, sms: []*listMachine{sm}}
 				cl.leader()
 				if got := sm.items(); !slices.Equal(got, want) {
 					t.Errorf("%s: %d of %d records are there", steps[last].what, len(got), len(want))
@@ -83,7 +83,7 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 }
 
 // copyOf is a copy of a directory.
-func (c *cluster) copyOf(dir string) (copied string) {
+func (c *cluster) copyDir(dir string) (copied string) {
 	c.t.Helper()
 	copied = c.t.TempDir()
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
@@ -99,7 +99,7 @@ type closingStep struct {
 }
 
 // closing are the steps that lead from one directory of snapshots to another, which has one snapshot more and one less.
-func closing(t *testing.T, from, to string) (steps []closingStep) {
+func closingSteps(t *testing.T, from, to string) (steps []closingStep) {
 	t.Helper()
 	was, made := snapshotsIn(t, from), snapshotsIn(t, to)
 	old, next := was[0], made[len(made)-1]

@@ -20,19 +20,19 @@ import (
 
 // A snapshot is one file:
 //
-//	state         as a leader sent it, in an encrypted node sealed; nothing when the state machine has saved it
-//	description   JSON: where in the log it ends, the members, how long the state is, and its CRC-64
+//	state         as a leader sent it, sealed on an encrypted node; empty if the state machine has saved it
+//	description   JSON: the index at which it ends, the members, the length of the state, and its CRC-64
 //	end           length of the description u32 | CRC-32C of the description and its length u32
 //
-// It is written under another name, synced, and renamed when it is complete. So an incomplete file under the final
-// name is damaged.
+// The file is written under a temporary name, synced, and renamed when it is complete. So an incomplete file under
+// the final name is damaged.
 
-// description describes a snapshot. Its Size is that of the state as it lies in the file.
+// description describes a snapshot. Its Size is the length of the state in the file.
 type description struct {
 	hraft.SnapshotMeta
-	Sum     uint64 // of the state as it lies in the file
+	Sum     uint64 // of the state in the file
 	Saved   bool   // the state machine has the state, under the snapshot's ID
-	Applied uint64 // the last record that it holds
+	Applied uint64 // the last record in the state
 }
 
 const (
@@ -47,7 +47,7 @@ var (
 
 var errDescription = errors.New("its description is not what was written")
 
-// encode returns the description and the end of the file.
+// encode returns the last part of the file: the description and the end.
 func (d description) encode() ([]byte, error) {
 	b, err := json.Marshal(d)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(b)))
@@ -87,7 +87,7 @@ func readDescription(f logstore.File, id string) (d description, err error) {
 	return d, nil
 }
 
-// verifyState compares the state in a snapshot's file with its sum.
+// verifyState checks the state in a snapshot's file against its sum.
 func (d description) verifyState(f logstore.File) error {
 	h := crc64.New(stateTable)
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, d.Size)); err != nil {
@@ -99,16 +99,16 @@ func (d description) verifyState(f logstore.File) error {
 	return nil
 }
 
-// snapshotSink makes a snapshot: of a state that is written to it, or of one that the state machine saves. Its file is
-// synced while it is written: syncs of the log would wait for all of it at the end.
+// snapshotSink makes a snapshot, either of a state that is written to it or of one that the state machine saves. It
+// syncs its file while it writes. If it synced only at the end, syncs of the log would wait for the whole file.
 type snapshotSink struct {
 	snaps  *snapshots
 	d      description
 	file   logstore.File
 	sum    hash.Hash64
 	out    *bufio.Writer
-	sealed *seal.Writer // in front of out; nil: plain, or nothing was written yet
-	ended  bool         // the library may close a sink that it has closed or cancelled
+	sealed *seal.Writer // writes to out; nil: plain, or nothing was written yet
+	ended  bool         // the library may close a sink twice, or after it has cancelled it
 }
 
 func newSnapshotSink(s *snapshots, m hraft.SnapshotMeta, f logstore.File) *snapshotSink {
@@ -130,16 +130,16 @@ func (k *snapshotSink) Write(p []byte) (n int, err error) {
 	return k.sealed.Write(p)
 }
 
-// save has the state machine save its state. The saved state may include more records than the library asked for.
+// save makes the state machine save its state. The saved state may include more records than the library asked for.
 // Then the description names the last record in it, and the configuration as of that record, which members returns.
-// members is nil when nothing is applied meanwhile.
+// members is nil if nothing is applied meanwhile.
 func (k *snapshotSink) save(state Snapshot, members func(after, upTo uint64) (hraft.Configuration, uint64, error)) error {
 	index, term, err := state.Save(k.d.ID)
 	if err != nil {
 		return err
 	}
 	k.d.Saved, k.d.Applied = true, index
-	if index <= k.d.Index || members == nil { // the records between are the library's own
+	if index <= k.d.Index || members == nil { // the records in between are the library's own
 		return nil
 	}
 	c, at, err := members(k.d.Index, index)
@@ -171,13 +171,13 @@ func (k *snapshotSink) Close() error {
 	}
 	k.ended = true
 	k.snaps.endCreate(k.d.ID)
-	if err := errors.Join(k.file.Close(), k.snaps.files.SyncDir(k.snaps.dir)); err != nil { // the log is cut behind it next
+	if err := errors.Join(k.file.Close(), k.snaps.files.SyncDir(k.snaps.dir)); err != nil { // before the log is compacted
 		return err
 	}
 	return k.snaps.removeOld(0)
 }
 
-// finish writes what the file lacks, and syncs it.
+// finish writes the rest of the file, and syncs it.
 func (k *snapshotSink) finish() (err error) {
 	if k.sealed != nil {
 		err = k.sealed.Close()

@@ -25,12 +25,12 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// snapshots is a member's directory of snapshots. It moves an unreadable snapshot aside and requests a new one from
-// the state. Otherwise a member that needs a snapshot would wait until the log has grown enough for the next one.
-// Its methods may be called from any goroutine.
+// snapshots manages a member's directory of snapshots. It moves an unreadable snapshot aside and requests a new one
+// from the state. Otherwise a member that needs a snapshot would wait until the log has grown enough for the next
+// one. Its methods may be called from any goroutine.
 type snapshots struct {
 	dir     string
-	aside   string // where unreadable ones go
+	aside   string // the directory for unreadable snapshots
 	files   logstore.FS
 	keys    *seal.Ring
 	log     *slog.Logger
@@ -42,7 +42,7 @@ type snapshots struct {
 	creating map[string]bool // ids of snapshots that are being created
 }
 
-// stateStore saves states under the ids of snapshots: the part of StateMachine that snapshots need.
+// stateStore saves states under the ids of snapshots. It is the part of StateMachine that snapshots need.
 type stateStore interface {
 	OpenSnapshot(name string, index uint64) (state io.ReadCloser, size int64, err error)
 	RetainSnapshots(names []string) error
@@ -53,13 +53,13 @@ func newSnapshots(cfg *Config, found *damage.Files, sm stateStore) *snapshots {
 		replace: make(chan struct{}, 1), states: sm, creating: map[string]bool{}}
 }
 
-// snapshotDir is the directory of the snapshots, in a member's directory.
+// snapshotDir returns the directory of the snapshots within a member's directory.
 func snapshotDir(dir string) string { return filepath.Join(dir, "snapshots") }
 
 const (
 	snapshotSuffix     = ".snap"
-	unfinishedSnapshot = ".tmp" // behind it: it is being written
-	retainedSnapshots  = 2      // older ones are removed
+	unfinishedSnapshot = ".tmp" // suffix of a snapshot that is being written
+	retainedSnapshots  = 2      // number of snapshots that remain; older ones are removed
 )
 
 func (s *snapshots) path(id string) string { return filepath.Join(s.dir, id+snapshotSuffix) }
@@ -71,7 +71,7 @@ func (s *snapshots) Create(v hraft.SnapshotVersion, index, term uint64, c hraft.
 		return nil, err
 	}
 	number := time.Now().UnixMilli()
-	for _, m := range list { // the newest has the highest number, whatever the clock says
+	for _, m := range list { // the newest has the highest number, even if the clock was set back
 		number = max(number, numberOf(m.ID)+1)
 	}
 	m := hraft.SnapshotMeta{Version: v, ID: fmt.Sprintf("%d-%d-%d", term, index, number), Index: index, Term: term,
@@ -157,8 +157,8 @@ func (s *snapshots) open(id string) (f logstore.File, d description, err error) 
 	return f, d, nil
 }
 
-// List implements hraft.SnapshotStore: the newest first. It leaves out, and moves aside, snapshots whose descriptions
-// differ from what was written.
+// List implements hraft.SnapshotStore: it returns the newest first. It moves snapshots with a damaged description
+// aside and leaves them out.
 func (s *snapshots) List() (list []*hraft.SnapshotMeta, err error) {
 	names, err := s.files.List(s.dir)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *snapshots) List() (list []*hraft.SnapshotMeta, err error) {
 	}
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, snapshotSuffix)
-		if !ok { // one that is being written
+		if !ok { // a snapshot that is being written
 			continue
 		}
 		f, d, err := s.open(id)
@@ -176,7 +176,7 @@ func (s *snapshots) List() (list []*hraft.SnapshotMeta, err error) {
 			if err := f.Close(); err != nil {
 				return nil, err
 			}
-		case transient(err) && !errors.Is(err, fs.ErrNotExist): // otherwise it was removed meanwhile
+		case transient(err) && !errors.Is(err, fs.ErrNotExist): // on ErrNotExist the snapshot was removed meanwhile
 			return nil, err
 		}
 	}
@@ -186,7 +186,7 @@ func (s *snapshots) List() (list []*hraft.SnapshotMeta, err error) {
 	return list, nil
 }
 
-// numberOf is the last part of an id; 0 for one of another form.
+// numberOf returns the number at the end of a snapshot's id; 0 for an id of another form.
 func numberOf(id string) int64 {
 	n, _ := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
 	return n
@@ -201,12 +201,12 @@ func (s *snapshots) newest() (m hraft.SnapshotMeta, err error) {
 	return m, err
 }
 
-// usable returns the index at which the newest usable snapshot ends; 0 when there is none. A snapshot that is ahead of
-// the state will be restored, so it must be readable to its end.
+// usable returns the index at which the newest usable snapshot ends; 0 if there is none. A snapshot that is newer
+// than the state will be restored, so usable reads it to its end.
 //
-// A log that was cut begins where a snapshot ends, and one of the two holds the configuration. Without that snapshot
-// the library does not start and the members are unknown. So such a log counts as damaged (see openStore): the node
-// gets another from the other members (rejoin) or, if it is alone, from its own files (salvage).
+// A compacted log begins where a snapshot ends, and one of the two holds the configuration. Without that snapshot the
+// library does not start and the members are unknown. So such a log counts as damaged (see openStore): the node gets
+// another from the other members (rejoin) or, if it is alone, from its own files (salvage).
 func (s *snapshots) usable(applied uint64) (end uint64, err error) {
 	list, err := s.List()
 	for _, m := range list {
@@ -235,8 +235,8 @@ func transient(err error) bool {
 	return of && errno != syscall.EIO && !isCorrupt(err)
 }
 
-// quarantine moves an unreadable snapshot aside and requests a replacement. It leaves the file alone after a
-// transient error. It returns err.
+// quarantine moves an unreadable snapshot aside and requests a replacement. After a transient error it leaves the
+// file alone. It returns err.
 func (s *snapshots) quarantine(id string, err error) error {
 	if transient(err) {
 		return err
@@ -259,8 +259,8 @@ func (s *snapshots) removeAllButNewest() error {
 	return s.remove(func(i int, _ *hraft.SnapshotMeta) bool { return i > 0 })
 }
 
-// removeAfter removes the snapshots that end behind a record, because the state could not be restored from them.
-// Otherwise the leader's next snapshot might end before them and not be the newest.
+// removeAfter removes the snapshots that end after a record, because the state could not be restored from them. If
+// they stayed, the leader's next snapshot might end before them and would not count as the newest.
 func (s *snapshots) removeAfter(behind uint64) error {
 	return s.remove(func(_ int, m *hraft.SnapshotMeta) bool {
 		if m.Index > behind {
@@ -270,8 +270,8 @@ func (s *snapshots) removeAfter(behind uint64) error {
 	})
 }
 
-// remove removes snapshots, and then the saved states that no snapshot names: after a crash in between the next
-// removal, or start, does it.
+// remove removes snapshots, and then the saved states that no snapshot names. After a crash in between, the next
+// removal or start removes these states.
 func (s *snapshots) remove(which func(newer int, m *hraft.SnapshotMeta) bool) error {
 	list, err := s.List()
 	if err != nil {
@@ -292,7 +292,7 @@ func (s *snapshots) remove(which func(newer int, m *hraft.SnapshotMeta) bool) er
 	return s.retainStates()
 }
 
-// retainStates removes the saved states that no snapshot names, nor one that is being made.
+// retainStates removes the saved states that neither a snapshot nor an unfinished snapshot names.
 func (s *snapshots) retainStates() error {
 	if s.states == nil { // the target of Convert has no state machine: its snapshot files hold the states
 		return nil
@@ -325,12 +325,12 @@ func (s *snapshots) dropUnfinished() error {
 	return errors.Join(err, s.retainStates())
 }
 
-// replaceDamagedSnapshots is the task that makes a snapshot for each one that could not be read.
+// replaceDamagedSnapshots is the task that takes a new snapshot for each unreadable one.
 func (n *Node) replaceDamagedSnapshots() {
 	for range pause.Received(n.ctx.Done(), n.snaps.replace) {
 		for err := n.takeSnapshot(); err != nil && n.ctx.Err() == nil; err = n.takeSnapshot() {
 			n.log.Warn("the damaged snapshot is not replaced yet, trying again", "err", err)
-			_ = pause.For(n.ctx, time.Second) // a change of the configuration is under way, or another snapshot
+			_ = pause.For(n.ctx, time.Second) // a change of the configuration or another snapshot is running
 		}
 	}
 }

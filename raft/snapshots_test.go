@@ -18,47 +18,47 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// described makes a directory with one snapshot in it.
-func described(t *testing.T) (s *snapshots, path string) {
+// newSnapshotDir returns a directory with one snapshot, and the path of its file.
+func newSnapshotDir(t *testing.T) (s *snapshots, path string) {
 	t.Helper()
-	return describedWith(t, nil, []byte("a state"))
+	return newSnapshotDirWith(t, nil, []byte("a state"))
 }
 
-// describedWith is described with a state, under keys.
-func describedWith(t *testing.T, keys *seal.Ring, body []byte) (s *snapshots, path string) {
+// newSnapshotDirWith is newSnapshotDir with a state, under keys.
+func newSnapshotDirWith(t *testing.T, keys *seal.Ring, body []byte) (s *snapshots, path string) {
 	t.Helper()
 	cfg := Config{Dir: t.TempDir(), Keys: keys, Seams: Seams{NoSync: true}}.withDefaults()
-	s = newSnapshots(&cfg, new(damage.Files), &list{dir: savedDir(cfg.Dir)})
+	s = newSnapshots(&cfg, new(damage.Files), &listMachine{dir: savedDir(cfg.Dir)})
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	members := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: "10.0.0.1:7440"}, {ID: "2", Address: "10.0.0.2:7440"},
 		{ID: "3", Address: "10.0.0.3:7440", Suffrage: hraft.Nonvoter}}}
-	return s, s.path(take(t, s, 4321, members, body))
+	return s, s.path(makeSnapshot(t, s, 4321, members, body))
 }
 
-// take makes a snapshot.
-func take(t *testing.T, s *snapshots, index uint64, members hraft.Configuration, body []byte) (id string) {
+// makeSnapshot makes a snapshot and returns its id.
+func makeSnapshot(t *testing.T, s *snapshots, index uint64, members hraft.Configuration, body []byte) (id string) {
 	t.Helper()
 	sink, err := s.Create(hraft.SnapshotVersionMax, index, 7, members, 1234, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = sink.Write(body)
-	if err := errors.Join(err, sink.Close(), sink.Close(), sink.Cancel()); err != nil { // the library does so
+	if err := errors.Join(err, sink.Close(), sink.Close(), sink.Cancel()); err != nil { // the library also closes twice
 		t.Fatal(err)
 	}
 	return sink.ID()
 }
 
-// TestEveryBitOfASnapshot flips each bit of a snapshot: it is moved aside, when it is listed if it lies in the
-// description and when it is opened if it lies in the state. So is a file that lost its end.
+// TestEveryBitOfASnapshot flips each bit of a snapshot. The snapshot is moved aside: when it is listed, if the bit
+// lies in the description, and when it is opened, if it lies in the state. A truncated file is moved aside as well.
 func TestEveryBitOfASnapshot(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: opens files again and again, one after the other")
 	}
-	s, path := described(t)
+	s, path := newSnapshotDir(t)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -107,13 +107,13 @@ func TestEveryBitOfASnapshot(t *testing.T) {
 	}
 }
 
-// idOf is the id of a snapshot in a file.
+// idOf returns the id of the snapshot in a file.
 func idOf(path string) string { return strings.TrimSuffix(filepath.Base(path), snapshotSuffix) }
 
-// TestASnapshotUnderAnotherName is none, and is moved aside.
+// TestASnapshotUnderAnotherName: a snapshot under another file name is rejected and moved aside.
 func TestASnapshotUnderAnotherName(t *testing.T) {
 	t.Parallel()
-	s, path := described(t)
+	s, path := newSnapshotDir(t)
 	if end, err := s.usable(0); err != nil || end != 4321 {
 		t.Fatalf("it ends at %d, %v", end, err)
 	}
@@ -128,11 +128,11 @@ func TestASnapshotUnderAnotherName(t *testing.T) {
 	}
 }
 
-// TestReapingDamagesNoSnapshot takes snapshots while another goroutine lists them: none that is being removed counts
-// as damaged, and the newest are kept.
+// TestReapingDamagesNoSnapshot takes snapshots while another goroutine lists them. A snapshot that is being removed
+// never counts as damaged, and the newest remain.
 func TestReapingDamagesNoSnapshot(t *testing.T) {
 	t.Parallel()
-	s, _ := described(t)
+	s, _ := newSnapshotDir(t)
 	stop, listed := make(chan struct{}), make(chan int)
 	go func() {
 		times := 0
@@ -151,7 +151,7 @@ func TestReapingDamagesNoSnapshot(t *testing.T) {
 	}()
 	const last = 100
 	for i := range uint64(last) {
-		take(t, s, 5000+i, hraft.Configuration{}, []byte("a state"))
+		makeSnapshot(t, s, 5000+i, hraft.Configuration{}, []byte("a state"))
 	}
 	close(stop)
 	t.Logf("listed %d times", <-listed)
@@ -164,18 +164,18 @@ func TestReapingDamagesNoSnapshot(t *testing.T) {
 	}
 }
 
-// unrestorable is a state machine whose state is in no snapshot.
-type unrestorable struct{ list }
+// unrestorable is a state machine that rejects every snapshot.
+type unrestorable struct{ listMachine }
 
 func (*unrestorable) Restore(io.Reader) error {
 	return oplog.Errorf(oplog.Corrupt, "the rows are not what their sender summed")
 }
 
-// TestASnapshotThatCannotBeRestoredMakesWay: a member rejects what a leader sent it. The next leader's snapshot ends
-// before that one, and is there when it was received all the same.
+// TestASnapshotThatCannotBeRestoredMakesWay: a member cannot restore a leader's snapshot. The next leader's snapshot
+// ends earlier, and is accepted nevertheless.
 func TestASnapshotThatCannotBeRestoredMakesWay(t *testing.T) {
 	t.Parallel()
-	s, path := described(t)
+	s, path := newSnapshotDir(t)
 	f := &fsm{sm: &unrestorable{}, node: &Node{storage: storage{snaps: s}}}
 	_, in, err := s.Open(strings.TrimSuffix(filepath.Base(path), snapshotSuffix))
 	if err != nil {
@@ -184,7 +184,7 @@ func TestASnapshotThatCannotBeRestoredMakesWay(t *testing.T) {
 	if err := f.Restore(in); err == nil {
 		t.Fatal("it was restored")
 	}
-	if _, in, err = s.Open(take(t, s, 4000, hraft.Configuration{}, []byte("another state"))); err != nil {
+	if _, in, err = s.Open(makeSnapshot(t, s, 4000, hraft.Configuration{}, []byte("another state"))); err != nil {
 		t.Fatal(err)
 	}
 	in.Close()

@@ -11,12 +11,12 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestASnapshotBelowRecordsOfADeposedLeader: a leader without followers stores records that never count, and more of
-// them than the others write. What it is brought up to date with ends in the middle of them.
+// TestASnapshotBelowRecordsOfADeposedLeader: a leader without followers stores records that are never committed, more
+// of them than the others write. Then it gets a snapshot that ends in the middle of these records.
 func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 10)
 	old := c.leader()
 	lone := int(old.cfg.NodeID - 1)
@@ -43,13 +43,13 @@ func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 		c.reopen(i, "secret", peers(i))
 	}
 	c.nodes[lone] = nil
-	c.lead(c.nodes[others[0]])
+	c.makeLeader(c.nodes[others[0]])
 	want = append(want, c.propose(10, 14)...)
 	l := c.leader()
 	c.wait("both to have all", func() bool {
 		return slices.Equal(c.sms[others[0]].items(), want) && slices.Equal(c.sms[others[1]].items(), want)
 	})
-	for _, i := range others { // as the library does in the end
+	for _, i := range others { // the library does so eventually
 		if err := c.nodes[i].Snapshot(); err != nil {
 			t.Fatal(err)
 		}
@@ -66,18 +66,18 @@ func TestASnapshotBelowRecordsOfADeposedLeader(t *testing.T) {
 	c.wait("it to go on", func() bool { return slices.Equal(c.sms[lone].items(), want) })
 
 	f := c.nodes[lone]
-	c.lead(f)
+	c.makeLeader(f)
 	c.addrs, c.nodes, c.sms = append(c.addrs, rafttest.Addr(t)), append(c.nodes, nil), append(c.sms, nil)
-	c.open(3, "secret", peers(3)) // it needs all there is
+	c.open(3, "secret", peers(3)) // it needs every record
 	c.wait("a newcomer to have all, and nothing else", func() bool { return slices.Equal(c.sms[3].items(), want) })
 }
 
-// TestALeadersCommitReachesNoFurtherThanItsRecords: what a leader says is committed may be more than it sends, and
-// what the member has there another leader's.
+// TestALeadersCommitReachesNoFurtherThanItsRecords: a leader's commit index may exceed the records that it sends, and
+// the member's own records up to there may be another leader's.
 func TestALeadersCommitReachesNoFurtherThanItsRecords(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startSteady(t, 3)
+	c := startStableLeader(t, 3)
 	want := c.propose(0, 10)
 	l := c.leader()
 	i := int(l.cfg.NodeID % 3)
@@ -89,7 +89,7 @@ func TestALeadersCommitReachesNoFurtherThanItsRecords(t *testing.T) {
 	for at := range uint64(3) {
 		stale = append(stale, &hraft.Log{Index: index + 1 + at, Term: term - 1, Type: hraft.LogCommand, Data: []byte("never counted")})
 	}
-	f.storeUnchecked(t, l, &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term, Entries: stale})
+	f.storeDirectly(t, l, &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term, Entries: stale})
 	var resp hraft.AppendEntriesResponse
 	req := &hraft.AppendEntriesRequest{Term: l.Term(), PrevLogEntry: index, PrevLogTerm: term, LeaderCommitIndex: index + 3}
 	if err := l.transport.AppendEntries(transport.ServerID(f.cfg.NodeID), hraft.ServerAddress(c.addrs[i]), req, &resp); err != nil ||

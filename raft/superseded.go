@@ -7,12 +7,12 @@ import (
 )
 
 // A member that led without followers may have records that were never committed. When a snapshot brings it up to
-// date, the library leaves them in the log, below the snapshot's end. If it leads later, it sends them to a member
-// that is behind, which accepts them as committed. So this node deletes them when it installs the snapshot, and
-// again before it starts, because it may have crashed in between.
+// date, the library leaves these records in the log, below the snapshot's end. If the member leads later, it sends
+// them to a member that lags, which accepts them as committed. So this node deletes them when it installs the
+// snapshot, and again at its start, because it may have crashed in between.
 
-// dropSuperseded deletes what the log holds up to where a snapshot ends, unless the record there is the snapshot's
-// last.
+// dropSuperseded deletes the log's records up to the end of a snapshot, unless the record at that index is the
+// snapshot's last record.
 func (n *Node) dropSuperseded(index, term uint64) error {
 	first, err := n.records.FirstIndex()
 	if err != nil || first == 0 || first > index {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// erringOnce is a file system of which one read gives a bit that is not on the disk.
-type erringOnce struct {
+// misreadOnce is a file system in which one read returns a wrong bit.
+type misreadOnce struct {
 	logstore.OS
 	name string
 	left *atomic.Int32
@@ -22,7 +22,7 @@ type erringFile struct {
 	left *atomic.Int32
 }
 
-func (f erringOnce) Open(name string) (logstore.File, error) {
+func (f misreadOnce) Open(name string) (logstore.File, error) {
 	file, err := f.OS.Open(name)
 	if err == nil && strings.HasSuffix(name, f.name) {
 		file = erringFile{file, f.left}
@@ -38,19 +38,19 @@ func (f erringFile) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestALogIsReadTwice: a bit that was read wrong, and is right on the disk, costs a member neither its log nor its
+// TestALogIsReadTwice: a bit that is read wrong once, but is correct on disk, costs a member neither its log nor its
 // vote.
 func TestALogIsReadTwice(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"meta", ".seg"} {
-		c := startSteady(t, 3)
+		c := startStableLeader(t, 3)
 		want := c.propose(0, 10)
 		i := int(c.leader().cfg.NodeID % 3)
 		c.wait("all records", func() bool { return slices.Equal(c.sms[i].items(), want) })
 		c.nodes[i].Close()
 		left := new(atomic.Int32)
 		left.Store(1)
-		c.files = map[int]logstore.FS{i: erringOnce{name: name, left: left}}
+		c.files = map[int]logstore.FS{i: misreadOnce{name: name, left: left}}
 		c.reopen(i, "secret", c.peers(i))
 		if left.Load() > 0 {
 			t.Fatalf("%s: nothing was read wrong", name)

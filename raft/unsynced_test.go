@@ -14,7 +14,7 @@ import (
 
 // underWay is a cluster of three whose followers have a record that the leader's disk is still writing. That
 // disk answers with what is sent to goOn.
-type underWay struct {
+type unsyncedRecord struct {
 	*cluster
 	leader  *Node
 	index   uint64
@@ -24,9 +24,9 @@ type underWay struct {
 	outcome chan error
 }
 
-func putUnderWay(t *testing.T) *underWay {
-	disks := map[int]*meter{0: {}, 1: {}, 2: {}}
-	u := &underWay{cluster: startOn(t, 3, disks), record: "under way", goOn: make(chan error, 1), outcome: make(chan error, 1)}
+func startUnsynced(t *testing.T) *unsyncedRecord {
+	disks := map[int]*faultyDisk{0: {}, 1: {}, 2: {}}
+	u := &unsyncedRecord{cluster: startOn(t, 3, disks), record: "under way", goOn: make(chan error, 1), outcome: make(chan error, 1)}
 	u.before = u.propose(0, 3)
 	u.leader = u.cluster.leader()
 	for _, sm := range u.sms {
@@ -61,7 +61,7 @@ func putUnderWay(t *testing.T) *underWay {
 
 func TestNothingIsSeenBeforeTheLeadersDiskHasIt(t *testing.T) {
 	t.Parallel()
-	u := putUnderWay(t)
+	u := startUnsynced(t)
 	for i, n := range u.nodes {
 		if n == u.leader {
 			continue
@@ -99,7 +99,7 @@ func TestNothingIsSeenBeforeTheLeadersDiskHasIt(t *testing.T) {
 func TestALeadersDiskFailsWhenOthersHaveTheRecord(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	u := putUnderWay(t)
+	u := startUnsynced(t)
 	u.goOn <- syscall.EIO
 	if err := <-u.outcome; !errors.Is(err, ErrUnknownOutcome) {
 		t.Errorf("got %v", err)

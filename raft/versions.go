@@ -12,13 +12,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A PeerVersion is a peer's version and the kinds of operation that it reads, as its last hello said.
+// A PeerVersion holds a peer's version and the kinds of operation that it reads, as of its last hello.
 type PeerVersion struct {
 	Version string
 	Reads   oplog.Kinds
 }
 
-// noteHello remembers what a peer that knows the cluster secret says of its version.
+// noteHello stores the version in the hello of a peer that knows the cluster secret.
 func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	if h == nil {
 		return
@@ -26,7 +26,8 @@ func (n *Node) noteHello(id uint32, h *wire.RaftHello) {
 	n.withPeer(id, func(p *peerState) { p.hello = &PeerVersion{Version: h.Version, Reads: bytes.Clone(h.Reads)} })
 }
 
-// PeerVersion returns the version in a peer's last hello; false when this node has not heard it since its start.
+// PeerVersion returns the version in a peer's last hello. ok is false if the peer has sent none since this node's
+// start.
 func (n *Node) PeerVersion(id uint32) (PeerVersion, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,7 +37,7 @@ func (n *Node) PeerVersion(id uint32) (PeerVersion, bool) {
 	return PeerVersion{}, false
 }
 
-// Others are the other members' ids.
+// Others returns the other members' ids.
 func (n *Node) Others() (ids []uint32) {
 	for _, s := range n.servers() {
 		if id := transport.NodeID(s.ID); id != n.cfg.NodeID {
@@ -46,15 +47,15 @@ func (n *Node) Others() (ids []uint32) {
 	return ids
 }
 
-// clusterID is the id of this node's cluster; blank when it knows none. A state that a crash took back to its beginning
-// has no id before the log is applied to it again, for which this node may need a leader that it does not know: the
-// log's first records say the id too.
+// clusterID returns the id of this node's cluster; blank if it knows none. A crash may take the state back to its
+// beginning, where it has no id. To apply its log again the node may need a leader that it does not know, which it
+// accepts by the cluster's id. So clusterID also looks in the log's first records.
 func (n *Node) clusterID() string {
 	if id := n.cfg.Hello().ClusterID; id != "" {
 		return id
 	}
 	if !n.running.Load() {
-		return "" // the log may be about to open
+		return "" // the log may be opening
 	}
 	const founding = 64 // the first leader writes the id before anything else
 	first, err := n.logs.FirstIndex()
@@ -69,8 +70,8 @@ func (n *Node) clusterID() string {
 	return ""
 }
 
-// checkCompatible rejects a node of another cluster, and one whose version cannot read this node's log or snapshots, or
-// the other way round. The error says which.
+// checkCompatible rejects a node of another cluster, and a node if one of the two versions cannot read the other's
+// log or snapshots. The error names the reason.
 func (n *Node) checkCompatible(h *wire.RaftHello) error {
 	if h == nil {
 		return nil
@@ -95,8 +96,8 @@ func (n *Node) checkCompatible(h *wire.RaftHello) error {
 		checkReads(fmt.Sprintf("this node (%s)", ours.Version), ours.Reads, h.Needs))
 }
 
-// checkReads rejects a side that does not read a kind of operation in the other's log. A node without Reads of its
-// own has no log that could need any.
+// checkReads returns an error if a side cannot read a kind of operation in the other's log. A node that announces no
+// kinds has no log that could need any.
 func checkReads(who string, reads, needs oplog.Kinds) error {
 	if missing := reads.Lacks(needs); len(missing) > 0 {
 		return fmt.Errorf("the log holds operations that %s does not read (%s): upgrade it", who, missing)

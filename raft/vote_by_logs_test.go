@@ -13,12 +13,12 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAVoterThatWasAwayElectsANewcomer: while voter 3 is away node 4 joins as a voter and voter 2 is removed. Then
-// voter 1, the leader, ends. Voters 3 and 4 are a majority of what is left, and node 4 alone of them has all records:
-// node 3, which has never heard of node 4, elects it.
+// TestAVoterThatWasAwayElectsANewcomer: while voter 3 is away, node 4 joins as a voter and voter 2 is removed. Then
+// voter 1, the leader, ends. Voters 3 and 4 are a majority of the remaining ones, and only node 4 has every record.
+// Node 3, which has never heard of node 4, elects it.
 func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	suite.Full(t)
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 5)
 	l := int(c.leader().cfg.NodeID - 1)
 	away, removed := (l+1)%3, (l+2)%3
@@ -40,7 +40,7 @@ func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	c.nodes[removed].Close()
 	want = append(want, c.propose(5, 10)...)
 	c.wait("the newcomer to have all", func() bool { return slices.Equal(c.sms[3].items(), want) })
-	c.nodes[l].crash() // it hands leadership to no member
+	c.nodes[l].closeConnections() // without a hand-over
 	c.reopen(away, "secret", c.peers(away))
 	c.wait("the newcomer to lead", c.nodes[3].IsLeader)
 	c.nodes[l].Close()
@@ -50,10 +50,10 @@ func TestAVoterThatWasAwayElectsANewcomer(t *testing.T) {
 	})
 }
 
-// TestAStateThatIsBehindFollowsANewcomer: a voter stops, with nothing of its state on its disk yet. Node 4 joins
-// meanwhile and leads. The voter, which has never heard of it, knows the cluster's id from its log alone.
+// TestAStateThatIsBehindFollowsANewcomer: a voter stops before any of its state is on disk. Node 4 joins meanwhile
+// and leads. The voter has never heard of it, and knows the cluster's id only from its log.
 func TestAStateThatIsBehindFollowsANewcomer(t *testing.T) {
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 5)
 	l := int(c.leader().cfg.NodeID - 1)
 	away := (l + 1) % 3
@@ -68,20 +68,20 @@ func TestAStateThatIsBehindFollowsANewcomer(t *testing.T) {
 		return ok && s.Suffrage == hraft.Voter && c.nodes[3].HasState()
 	})
 	c.wait("the newcomer to lead", func() bool {
-		_, _ = c.leader().Change(t.Context(), wire.Membership{Action: "transfer", NodeID: 4}) // once it has caught up
+		_, _ = c.leader().Change(t.Context(), wire.Membership{Action: "transfer", NodeID: 4}) // succeeds once it has caught up
 		return c.nodes[3].IsLeader()
 	})
-	c.sms[away] = &list{}
+	c.sms[away] = &listMachine{}
 	c.reopen(away, "secret", c.peers(away))
 	want = append(want, c.propose(5, 10)...)
 	c.wait("it to have all again", func() bool { return slices.Equal(c.sms[away].items(), want) })
 }
 
-// TestAStrangerWithAShorterLogGetsNoVote: a voter that knows no leader gives a candidate that it does not know its
-// vote only when that has all that it has itself, and keeps its term otherwise.
+// TestAStrangerWithAShorterLogGetsNoVote: a voter without a leader grants an unknown candidate its vote only if the
+// candidate's log is at least as long. Otherwise it keeps its term.
 func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	suite.Full(t)
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 5)
 	l := c.leader()
 	f := c.nodes[l.cfg.NodeID%3]
@@ -90,7 +90,7 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	index, term := f.lastRecord()
 	now := f.Term()
 	stranger := &Node{cfg: Config{NodeID: 99, Role: "voter", Credentials: Credentials{Secret: "secret"},
-		Advertise: "127.0.0.1:1", Hello: (&list{Items: want}).hello}.withDefaults()}
+		Advertise: "127.0.0.1:1", Hello: (&listMachine{Items: want}).hello}.withDefaults()}
 	network := stranger.newTransport(nil)
 	defer network.Close()
 	p := network.Pool
@@ -122,12 +122,12 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 		}
 	}
 	refuse("stands against a leader", wire.RaftVote{Term: now + 1, LastIndex: index, LastTerm: term})
-	for _, n := range c.nodes { // the leader last: the third would stand for election, and move the term
+	for _, n := range c.nodes { // close the leader last: otherwise the third would stand for election and change the term
 		if n != f && n != l {
-			n.crash()
+			n.closeConnections()
 		}
 	}
-	l.crash()
+	l.closeConnections()
 	c.wait("it to know no leader", func() bool {
 		_, _, led := f.Leader()
 		return !led
@@ -143,17 +143,17 @@ func TestAStrangerWithAShorterLogGetsNoVote(t *testing.T) {
 	}
 }
 
-// TestABrokenSnapshotLeavesAVote: a leader's snapshot breaks off while the member that it is for stands for election,
-// and the leader is gone. The member gives its vote to another one all the same.
+// TestABrokenSnapshotLeavesAVote: a leader's snapshot breaks off while its receiver stands for election, and the
+// leader ends. The receiver still grants its vote to another candidate.
 func TestABrokenSnapshotLeavesAVote(t *testing.T) {
 	t.Parallel()
-	c := startCalm(t, 3)
+	c := startFastRejoin(t, 3)
 	want := c.propose(0, 5)
 	l := c.leader()
 	f := c.nodes[l.cfg.NodeID%3]
 	other := int(f.cfg.NodeID % 3)
 	c.wait("all to have all", func() bool {
-		return !slices.ContainsFunc(c.sms, func(sm *list) bool { return !slices.Equal(sm.items(), want) }) &&
+		return !slices.ContainsFunc(c.sms, func(sm *listMachine) bool { return !slices.Equal(sm.items(), want) }) &&
 			f.raft.LastIndex() == l.raft.LastIndex()
 	})
 	index, term := f.lastRecord()
@@ -163,8 +163,8 @@ func TestABrokenSnapshotLeavesAVote(t *testing.T) {
 	}
 	begin := wire.SnapshotBegin{Term: l.Term(), Leader: l.cfg.NodeID, LeaderAddr: l.cfg.Advertise, LastIndex: index + 10, LastTerm: term,
 		Configuration: hraft.EncodeConfiguration(servers.Configuration()), ConfigurationIndex: servers.Index(), Size: 1 << 10}
-	c.nodes[other].crash() // the leader last: the two others could elect one, and move the term
-	l.crash()
+	c.nodes[other].closeConnections() // close the leader last: otherwise the two others could elect one and change the term
+	l.closeConnections()
 	c.wait("it to stand for election", func() bool { return f.raft.State() == hraft.Candidate })
 	from := c.forger(int(l.cfg.NodeID-1), c.identity(int(l.cfg.NodeID-1)), false)
 	c.wait("the snapshot to break off", func() bool {

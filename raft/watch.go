@@ -7,7 +7,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// watch is the task that follows leadership. A lead is announced only when the barrier of its term is applied here.
+// watch is the task that follows leadership. It announces this node as leader only when the barrier of its term is
+// applied here.
 func (n *Node) watch() {
 	obs := make(chan hraft.Observation, 64)
 	o := hraft.NewObserver(obs, false, func(o *hraft.Observation) bool {
@@ -28,7 +29,7 @@ func (n *Node) watch() {
 		case <-n.ctx.Done():
 			return
 		case <-obs:
-		case <-tick.C: // the library may drop observations, and this finds the change
+		case <-tick.C: // the library may drop observations; the tick finds the change
 			moved = false
 		}
 		if n.updateReady() || moved {
@@ -54,9 +55,9 @@ func (n *Node) logReachability(observed any) {
 	}
 }
 
-// updateReady waits for the barrier of a new term and announces the lead; it reports whether readiness changed.
-// Propose and ReadIndex rest on ready: before the barrier is applied, this leader may lack records that its
-// predecessor acknowledged.
+// updateReady waits for the barrier of a new term and then marks this leader as ready; it reports whether readiness
+// changed. Propose and ReadIndex require a ready leader: before the barrier is applied, this leader may lack records
+// that its predecessor acknowledged.
 func (n *Node) updateReady() bool {
 	if n.raft.State() != hraft.Leader {
 		if n.readyTerm.Swap(0) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// lockedBuffer collects what several nodes log.
+// lockedBuffer collects the log lines of several nodes.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -35,13 +35,13 @@ func (b *lockedBuffer) lines(text string) (list []string) {
 	return list
 }
 
-// TestAPeerThatIsDownIsLoggedOnce: however often the leader fails to reach a member, its operator reads so once, and
-// once that the member is back.
+// TestAPeerThatIsDownIsLoggedOnce: a leader that fails to reach a member repeatedly logs that once, and logs once
+// that the member is back.
 func TestAPeerThatIsDownIsLoggedOnce(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	var logged lockedBuffer
-	c := startWith(t, 3, &cluster{calm: true, log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	c := startWith(t, 3, &cluster{fastRejoin: true, log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	c.propose(0, 5)
 	leader := int(c.leader().cfg.NodeID - 1)
 	away := (leader + 1) % 3

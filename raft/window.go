@@ -14,12 +14,12 @@ import (
 // A Window lets the state read applied records from the member's log (state.Records). It is created before the state
 // is opened. Its methods wait until Open has opened the log, or GiveUp was called.
 type Window struct {
-	logs   *logstore.Store // nil when the opening was given up; set before opened is closed
+	logs   *logstore.Store // nil after GiveUp; set before opened is closed
 	opened chan struct{}
 	once   sync.Once
 }
 
-// NewWindow makes one, for Config.Window.
+// NewWindow returns a Window for Config.Window.
 func NewWindow() *Window { return &Window{opened: make(chan struct{})} }
 
 func (w *Window) open(logs *logstore.Store) {
@@ -54,14 +54,14 @@ type windowReader struct{ *logstore.Reader }
 func (r windowReader) Read(index oplog.Index) ([]byte, error) {
 	l, err := r.Reader.Read(uint64(index))
 	switch {
-	case errors.Is(err, hraft.ErrLogNotFound) || errors.Is(err, logstore.ErrDamaged): // the store has told of damage
+	case errors.Is(err, hraft.ErrLogNotFound) || errors.Is(err, logstore.ErrDamaged): // the store has reported the damage
 		return nil, state.ErrTrimmed
 	case errors.Is(err, logstore.ErrClosed):
 		return nil, oplog.Errorf(oplog.Unavailable, "the node stops")
 	case err != nil:
 		return nil, err
 	case l.Type != hraft.LogCommand:
-		return nil, state.ErrTrimmed // not what the state has applied
+		return nil, state.ErrTrimmed // the state never gets such a record
 	}
 	return l.Data, nil
 }

@@ -19,22 +19,22 @@ import (
 )
 
 // kept is a node that is alone and whose log keeps records from retain on.
-type kept struct {
+type keepingNode struct {
 	t      *testing.T
 	cfg    Config
-	sm     *list
+	sm     *listMachine
 	retain uint64
 	n      *Node
 }
 
-func startKept(t *testing.T, keys *seal.Ring) *kept {
+func startKept(t *testing.T, keys *seal.Ring) *keepingNode {
 	k := newKept(t, keys)
 	k.start()
 	return k
 }
 
-func newKept(t *testing.T, keys *seal.Ring) *kept {
-	k := &kept{t: t, sm: &list{}}
+func newKept(t *testing.T, keys *seal.Ring) *keepingNode {
+	k := &keepingNode{t: t, sm: &listMachine{}}
 	k.cfg = Config{NodeID: 1, Dir: t.TempDir(), Alone: true, Handler: noHandler{}, Keys: keys, Founds: founds,
 		Hello: k.sm.hello, Retain: func() uint64 { return k.retain }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Timing: Timing{Heartbeat: 50 * time.Millisecond, Election: rafttest.Election(100 * time.Millisecond),
@@ -43,12 +43,12 @@ func newKept(t *testing.T, keys *seal.Ring) *kept {
 	return k
 }
 
-func (k *kept) start() {
+func (k *keepingNode) start() {
 	k.open()
 	k.t.Cleanup(func() { k.n.Close() })
 }
 
-func (k *kept) open() {
+func (k *keepingNode) open() {
 	k.t.Helper()
 	k.cfg.Window = NewWindow()
 	var err error
@@ -60,7 +60,7 @@ func (k *kept) open() {
 	}
 }
 
-func (k *kept) reopen() {
+func (k *keepingNode) reopen() {
 	k.t.Helper()
 	if err := k.n.Close(); err != nil {
 		k.t.Fatal(err)
@@ -68,7 +68,7 @@ func (k *kept) reopen() {
 	k.open()
 }
 
-func (k *kept) propose(from, to int) {
+func (k *keepingNode) propose(from, to int) {
 	k.t.Helper()
 	for i := from; i < to; i++ {
 		if _, _, err := k.n.Propose(k.t.Context(), fmt.Appendf(nil, "entry-%d of %0200d", i, i)).Wait(); err != nil {
@@ -78,7 +78,7 @@ func (k *kept) propose(from, to int) {
 }
 
 // read is every record of the state machine's that the window has, from its first on.
-func (k *kept) read() (items []string) {
+func (k *keepingNode) windowItems() (items []string) {
 	k.t.Helper()
 	r := k.cfg.Window.Reader()
 	defer r.Close()
@@ -97,16 +97,16 @@ func (k *kept) read() (items []string) {
 }
 
 // wantAll wants the window to have the last n records, or all.
-func (k *kept) wantLast(n int, when string) {
+func (k *keepingNode) wantLast(n int, when string) {
 	k.t.Helper()
-	want, got := k.sm.items(), k.read()
+	want, got := k.sm.items(), k.windowItems()
 	if !slices.Equal(got, want[len(want)-n:]) {
 		k.t.Errorf("%s: the window has %d records, want the last %d of %d", when, len(got), n, len(want))
 	}
 }
 
 // emptied returns what a purge leaves of a record here.
-func emptied(_ uint64, data []byte) ([]byte, error) {
+func eraseItem(_ uint64, data []byte) ([]byte, error) {
 	if string(data) == "emptied" {
 		return nil, nil
 	}
@@ -147,19 +147,19 @@ func TestTheWindowOfTheLog(t *testing.T) {
 			k.propose(150, 160)
 			purge, _ := k.sm.Applied()
 			k.propose(160, 165)
-			if err := k.n.CutBehind(purge, emptied); err != nil {
+			if err := k.n.PurgeBefore(purge, eraseItem); err != nil {
 				t.Fatal(err)
 			}
-			if left := k.read(); len(left) != 66 || slices.ContainsFunc(left[:61], func(s string) bool { return s != "emptied" }) ||
+			if left := k.windowItems(); len(left) != 66 || slices.ContainsFunc(left[:61], func(s string) bool { return s != "emptied" }) ||
 				left[65] != k.sm.items()[len(k.sm.items())-1] {
 				t.Errorf("purged: the window has %q", left)
 			}
-			if n := holds(t, logDir(k.cfg.Dir), "entry-158"); n != 0 {
+			if n := countText(t, logDir(k.cfg.Dir), "entry-158"); n != 0 {
 				t.Errorf("a record from before the purge is in %d files", n)
 			}
 			k.propose(165, 170)
 			k.reopen()
-			if left := k.read(); len(left) != 71 || left[60] != "emptied" || left[61] == "emptied" {
+			if left := k.windowItems(); len(left) != 71 || left[60] != "emptied" || left[61] == "emptied" {
 				t.Errorf("purged, after a start: the window has %q", left)
 			}
 		})
@@ -220,7 +220,7 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 		found[0] != (damage.File{Kind: damage.Log, Path: names[2], Times: 1, Healed: true}) {
 		t.Errorf("the window begins at %d, and what was found is %+v", k.cfg.Window.First(), found)
 	}
-	left := len(k.read())
+	left := len(k.windowItems())
 	k.propose(100, 110)
 	k.wantLast(left+10, "behind the damage")
 	if err := errors.Join(k.n.ResealLog(), k.n.Snapshot()); err != nil {

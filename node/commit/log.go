@@ -118,7 +118,7 @@ func (l *Log) Now() time.Time {
 // Recovered reports whether this node has caught up with what it had before it was restarted. Until then a lookup may
 // miss a row that exists.
 func (l *Log) Recovered() bool {
-	if !l.recovered.Load() && l.IsOpen() && l.raft.Whole(uint64(l.Indexed())) {
+	if !l.recovered.Load() && l.IsOpen() && l.raft.Replayed(uint64(l.Indexed())) {
 		l.recovered.Store(true)
 	}
 	return l.recovered.Load()

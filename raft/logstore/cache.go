@@ -6,16 +6,16 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// Cache keeps the newest records of a log in memory, for followers that are close behind and for applying. Unlike the
-// library's own cache it keeps no large records, so that it is bounded by bytes as well: one may be megabytes.
+// Cache keeps the newest records of a log in memory, for followers that lag slightly and for applying. Unlike the
+// library's cache it keeps no large records, so that its memory is bounded in bytes: one record may be megabytes.
 type Cache struct {
 	hraft.LogStore
 
 	mu   sync.RWMutex
-	logs [CacheRecords]*hraft.Log // by index; nil for one that is not kept
+	logs [CacheRecords]*hraft.Log // at index modulo CacheRecords; nil if not cached
 }
 
-// A Cache keeps so many records, each of at most CacheBytes: 16 MiB together.
+// A Cache keeps up to CacheRecords records of at most CacheBytes each: 16 MiB together.
 const (
 	CacheRecords = 128
 	CacheBytes   = 128 << 10

@@ -6,8 +6,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestTheCacheIsBoundedByBytes: reads return what was stored, from memory or below it, and memory holds few bytes and
-// few records.
+// TestTheCacheIsBoundedByBytes: reads return the stored records, from the cache or the log below, and the cache holds
+// a bounded number of bytes and records.
 func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	below := hraft.NewInmemStore()

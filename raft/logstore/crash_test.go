@@ -13,12 +13,13 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestACrashAtEveryStep ends the power before each write, sync, rename and removal in the life of a log. What was
-// acknowledged is there, what was taken away is not, and of what was under way there is a part that makes sense.
+// TestACrashAtEveryStep cuts the power before each write, sync, rename and removal in the life of a log. Acknowledged
+// records survive, deleted ones do not come back, and of an unfinished change any part may exist that a reader can
+// interpret.
 func TestACrashAtEveryStep(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	for name, o := range map[string]Options{"plain": small(nil, nil), "sealed": small(nil, newRing()),
+	for name, o := range map[string]Options{"plain": smallSegments(nil, nil), "sealed": smallSegments(nil, newRing()),
 		"leader": {SegmentBytes: 2 << 10, Leads: func() bool { return true }}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -27,7 +28,7 @@ func TestACrashAtEveryStep(t *testing.T) {
 			}
 			steps := 0
 			for at := 1; ; at++ {
-				if !liveUntil(t, o, at) {
+				if !crashAtStep(t, o, at) {
 					break
 				}
 				steps = at
@@ -40,13 +41,13 @@ func TestACrashAtEveryStep(t *testing.T) {
 	}
 }
 
-// holdsWith says how a log differs from what it must hold, with one or the other records kept before.
-func holdsWith(log *Store, want, kept, mayKeep []*hraft.Log) error {
-	err := holds(log, want)
-	if err == nil && keeps(log, mayKeep, want) != nil {
-		err = keeps(log, kept, want)
+// compareLogAndKept returns how a log differs from its model, whose retained records are kept or mayKeep.
+func compareLogAndKept(log *Store, want, kept, mayKeep []*hraft.Log) error {
+	err := compareLog(log, want)
+	if err == nil && compareKept(log, mayKeep, want) != nil {
+		err = compareKept(log, kept, want)
 	}
-	if err != nil && len(kept) == len(mayKeep) && holds(log, want) == nil { // some were erased, and others not yet
+	if err != nil && len(kept) == len(mayKeep) && compareLog(log, want) == nil { // some were erased, and others not yet
 		some := slices.Clone(kept)
 		r := log.Reader()
 		defer r.Close()
@@ -55,12 +56,12 @@ func holdsWith(log *Store, want, kept, mayKeep []*hraft.Log) error {
 				some[i] = l
 			}
 		}
-		err = keeps(log, some, want)
+		err = compareKept(log, some, want)
 	}
 	return err
 }
 
-// erasedData stands for data that the tests erase: eraseData puts it in the place of a record's data, once.
+// erasedData is the data with which eraseData replaces a record's data, once.
 var erasedData = []byte("erased")
 
 func eraseData(_ uint64, data []byte) ([]byte, error) {
@@ -70,8 +71,8 @@ func eraseData(_ uint64, data []byte) ([]byte, error) {
 	return erasedData, nil
 }
 
-// erasedBefore are records as Erase leaves them.
-func erasedBefore(kept []*hraft.Log, before uint64) (all []*hraft.Log) {
+// withErased returns records as Erase leaves them.
+func withErased(kept []*hraft.Log, before uint64) (all []*hraft.Log) {
 	for _, l := range kept {
 		if l.Index < before && l.Type == hraft.LogCommand && !bytes.Equal(l.Data, erasedData) {
 			of := *l
@@ -82,10 +83,10 @@ func erasedBefore(kept []*hraft.Log, before uint64) (all []*hraft.Log) {
 	return all
 }
 
-// liveUntil has the power go at a step, and reports whether there were so many.
-func liveUntil(t *testing.T, o Options, at int) bool {
-	rng := rand.New(rand.NewPCG(7, 7)) // the same life each time
-	s := &shelf{t: t, files: newMemory(), o: o}
+// crashAtStep cuts the power at a step, and reports whether there were that many steps.
+func crashAtStep(t *testing.T, o Options, at int) bool {
+	rng := rand.New(rand.NewPCG(7, 7)) // the same sequence each time
+	s := &modelStore{t: t, files: newMemory(), o: o}
 	s.open()
 	dead, step := false, 0
 	s.files.op = func(string, string) error {
@@ -95,9 +96,9 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 		}
 		return nil
 	}
-	var may [][]*hraft.Log   // what may be there besides want
-	var mayKeep []*hraft.Log // what may be kept instead of kept
-	var reached [2]uint64    // the newest end, by term and index, that the log may have lost in a cut
+	var may [][]*hraft.Log   // contents that are allowed besides want
+	var mayKeep []*hraft.Log // retained records that are allowed instead of kept
+	var reached [2]uint64    // the newest end, by term and index, that a cut may have removed
 	reach := func() {
 		if l := s.want[len(s.want)-1]; slices.Compare([]uint64{l.Term, l.Index}, reached[:]) > 0 {
 			reached = [2]uint64{l.Term, l.Index}
@@ -117,7 +118,7 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 		if len(then) > 0 {
 			s.want = then[len(then)-1]
 		}
-		return !dead // what failed was a mark
+		return !dead // only a mark failed
 	}
 	prefixes := func(more []*hraft.Log) (all [][]*hraft.Log) {
 		for n := range len(more) {
@@ -141,11 +142,11 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 		case n == 11 && len(s.want) > 4:
 			gone := rng.IntN(len(s.want) - 2)
 			s.retain += uint64(rng.IntN(8))
-			mayKeep = s.keptOf(s.want[:gone+1])
+			mayKeep = s.retained(s.want[:gone+1])
 			on = try(func() error { return s.log.DeleteRange(1, s.want[gone].Index) }, s.want[gone+1:])
 		case n == 12 && i < 30:
 			before := s.want[0].Index - 1
-			mayKeep = erasedBefore(s.kept, before)
+			mayKeep = withErased(s.kept, before)
 			on = try(func() error { return s.log.Erase(before, eraseData) })
 		case n == 12:
 			on = try(func() error { return s.log.Reseal(s.last()) })
@@ -187,9 +188,9 @@ func liveUntil(t *testing.T, o Options, at int) bool {
 			if err != nil {
 				t.Fatalf("crash at step %d: %v", at, err)
 			}
-			was := holdsWith(log, s.want, s.kept, mayKeep)
+			was := compareLogAndKept(log, s.want, s.kept, mayKeep)
 			if was != nil && !slices.ContainsFunc(may,
-				func(want []*hraft.Log) bool { return holdsWith(log, want, s.kept, mayKeep) == nil }) {
+				func(want []*hraft.Log) bool { return compareLogAndKept(log, want, s.kept, mayKeep) == nil }) {
 				t.Fatalf("crash at step %d: %v", at, was)
 			}
 			if got := log.Committed(); got != committed && got != committed+1 {

@@ -16,7 +16,7 @@ func (s *Store) DeleteRange(first, last uint64) error {
 		return err
 	}
 	defer s.unlock()
-	from, to := s.meta.Load().First, s.end() // only the task that has the turn changes them
+	from, to := s.meta.Load().First, s.end() // only the task that holds the turn changes them
 	switch {
 	case to == 0 || first > to || last < from || first > last:
 		return nil
@@ -30,7 +30,7 @@ func (s *Store) DeleteRange(first, last uint64) error {
 	return fmt.Errorf("cannot delete records %d to %d: the log has %d to %d", first, last, from, to)
 }
 
-// deleteAll deletes all records. The next ones begin at first or behind it.
+// deleteAll deletes all records. The next record has an index of at least first.
 func (s *Store) deleteAll(first uint64) error {
 	cut := s.noteCut()
 	err := s.updateMeta(func(m *meta) { cut(m); m.First, m.Kept, m.Newest, m.Last = first, first, 0, 0 })
@@ -60,7 +60,7 @@ func (s *Store) noteCut() func(*meta) {
 	}
 }
 
-// cutBefore makes a record the log's first, and keeps those before it that are wanted. It writes meta before it
+// cutBefore makes a record the log's first, and retains the wanted records before it. It writes meta before it
 // removes files, so that a crash leaves too many files and not too few.
 func (s *Store) cutBefore(first uint64) error {
 	kept := first
@@ -98,9 +98,9 @@ func (s *Store) removeOldest(n int) (err error) {
 	return errors.Join(err, s.syncDir())
 }
 
-// cutFrom removes a record, which is not the first, and all behind it. The newest segments go first, so that the
-// records which a crash leaves are consecutive. Everything that needs disk space comes first: if there is none, the
-// log stays as it is, because the library goes on as if the old end were there.
+// cutFrom removes a record, which is not the first, and all records after it. It removes the newest segments first,
+// so that the records that remain after a crash are consecutive. Every step that needs disk space comes first: if
+// there is none, the log stays unchanged, because the library goes on as if the old end were there.
 func (s *Store) cutFrom(first uint64) error {
 	at := len(s.segs) - 1
 	for s.segs[at].first >= first {
@@ -151,8 +151,8 @@ var erased = []byte("erased")
 // Erased reports whether Erase has replaced a record's data.
 func Erased(l *hraft.Log) bool { return bytes.Equal(l.Extensions, erased) }
 
-// Erase rewrites the log's files so that no deleted record is left in them, and a kept one before an index has what
-// change makes of it: nil leaves it as it is.
+// Erase rewrites the log's files so that they contain no deleted record. In each retained record before an index it
+// replaces the data with the result of change; nil leaves the data unchanged.
 func (s *Store) Erase(before uint64, change func(index uint64, data []byte) ([]byte, error)) error {
 	return s.rewriteEach(max(before, s.meta.Load().Kept, 1)-1, func(at int, logs []*hraft.Log) (changed bool, err error) {
 		changed = s.segs[at].first < s.meta.Load().Kept
@@ -173,7 +173,7 @@ func (s *Store) Erase(before uint64, change func(index uint64, data []byte) ([]b
 	})
 }
 
-// Reseal rewrites meta and every record up to last under the active key, kept ones too.
+// Reseal rewrites meta and every record up to last under the active key, retained records included.
 func (s *Store) Reseal(last uint64) error {
 	if err := s.rewriteEach(last, func(int, []*hraft.Log) (bool, error) { return true, nil }); err != nil {
 		return err
@@ -181,8 +181,8 @@ func (s *Store) Reseal(last uint64) error {
 	return s.updateMeta(func(*meta) {})
 }
 
-// rewriteEach rewrites the segments that begin at last or before it, with what change makes of their records, one at a
-// time: records are stored in between.
+// rewriteEach applies change to the records of each segment that begins at or before last. It rewrites one segment at
+// a time, so that records can be stored in between.
 func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) (changed bool, err error)) error {
 	for next := uint64(0); next <= last; {
 		if err := s.lock(); err != nil {
@@ -197,7 +197,7 @@ func (s *Store) rewriteEach(last uint64, change func(at int, logs []*hraft.Log) 
 		g := s.segs[at]
 		end := max(s.nextIndex(at), g.first+1)
 		if again := false; err == nil && g.first <= last {
-			if again, err = s.lostAny(s.rewriteAll(at, change)); again {
+			if again, err = s.retryWithoutLost(s.rewriteAll(at, change)); again {
 				end = g.first
 			}
 		}
@@ -234,7 +234,7 @@ func (s *Store) rewriteAll(at int, change func(at int, logs []*hraft.Log) (chang
 	return nil
 }
 
-// liveRecords returns the records of a segment up to an index that are not deleted, and the index of the first.
+// liveRecords returns the undeleted records of a segment up to an index, and the index of the first.
 func (s *Store) liveRecords(at int, to uint64) (from uint64, logs []*hraft.Log, err error) {
 	from = max(s.segs[at].first, s.meta.Load().Kept)
 	r := &Reader{s: s, holdsTurn: true}
@@ -269,5 +269,5 @@ func (s *Store) swapSegment(at int, g *segment) error {
 	return errors.Join(s.o.FS.Remove(old.name), s.syncDir())
 }
 
-// segmentPath is the file of the segment that begins with a record.
+// segmentPath returns the path of the segment that begins with a record.
 func (s *Store) segmentPath(first uint64) string { return filepath.Join(s.dir, segmentName(first)) }

@@ -13,11 +13,11 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// lived is a log of several segments whose store was closed, or killed.
-func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*hraft.Log) {
+// newUsedLog returns the files of a log of several segments whose store was closed, or killed.
+func newUsedLog(t *testing.T, keys *seal.Ring, closed bool) (files *memoryFS, want []*hraft.Log) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 12))
-	s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, keys)}
 	s.open()
 	for i := uint64(1); i <= 40; {
 		var logs []*hraft.Log
@@ -36,9 +36,9 @@ func lived(t *testing.T, keys *seal.Ring, closed bool) (files *memory, want []*h
 	return s.files.killed(), want[12:]
 }
 
-// TestFlippedBits: of 1,000 bits flipped one by one in the files of a log that is not open, each is found when it is
-// opened, or changes nothing. What a node that is alone makes of the rest has no record that was not written, and
-// names each that is missing.
+// TestFlippedBits: of 1,000 bits flipped one by one in the files of a closed log, each is detected at the next start,
+// or changes nothing. A log that a node rebuilds from the rest has no record that was never written, and names each
+// missing one.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -50,16 +50,16 @@ func TestFlippedBits(t *testing.T) {
 	}{"plain closed": {nil, true}, "plain killed": {nil, false}, "sealed closed": {newRing(), true}, "sealed killed": {newRing(), false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			made, want := lived(t, tc.keys, tc.closed)
+			made, want := newUsedLog(t, tc.keys, tc.closed)
 			rng := rand.New(rand.NewPCG(3, 7))
 			ends, kept, lost := rafttest.Ends{}, 0, 0
 			for range 1000 {
 				files := made.killed()
 				name := flip(files, rng)
-				log, err := Open("log", small(files, tc.keys))
+				log, err := Open("log", smallSegments(files, tc.keys))
 				if err == nil {
 					ends.Add("log", rafttest.Dead)
-					if err := holds(log, want); err != nil {
+					if err := compareLog(log, want); err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
 					if got := log.Committed(); got != 9 {
@@ -71,7 +71,7 @@ func TestFlippedBits(t *testing.T) {
 					t.Fatalf("%s: %v", name, err)
 				}
 				ends.Add("log", rafttest.Caught)
-				r := Salvage("log", small(files, tc.keys), want[0].Index)
+				r := Salvage("log", smallSegments(files, tc.keys), want[0].Index)
 				if r.End != want[len(want)-1].Index || r.Open {
 					t.Fatalf("%s: %v: the log ended at %d, open %v", name, err, r.End, r.Open)
 				}
@@ -94,8 +94,8 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// flip changes a bit of any file, each as likely as it is long.
-func flip(files *memory, rng *rand.Rand) (name string) {
+// flip changes a random bit; files are chosen in proportion to their length.
+func flip(files *memoryFS, rng *rand.Rand) (name string) {
 	var names []string
 	total := 0
 	for name, f := range files.now {
@@ -120,8 +120,8 @@ func TestFlippedBitsUnderARunningStore(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			made, want := lived(t, keys, true)
-			log, err := Open("log", small(made, keys))
+			made, want := newUsedLog(t, keys, true)
+			log, err := Open("log", smallSegments(made, keys))
 			must(t, err)
 			defer log.Close()
 			rng, ends := rand.New(rand.NewPCG(4, 8)), rafttest.Ends{}
@@ -158,25 +158,24 @@ func TestFlippedBitsUnderARunningStore(t *testing.T) {
 	}
 }
 
-// TestALogCutShort: Open reports damage at whatever byte something cuts the last segment off, and when a file is
-// gone.
+// TestALogCutShort: Open reports damage if the last segment is truncated at any byte, or if a file is missing.
 func TestALogCutShort(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}
-	made, want := lived(t, nil, false)
-	log, err := Open("log", small(made, nil))
+	made, want := newUsedLog(t, nil, false)
+	log, err := Open("log", smallSegments(made, nil))
 	must(t, err)
 	newest, other := log.segs[len(log.segs)-1].name, log.segs[1].name
 	made = made.killed()
 	for n := range len(made.now[newest].bytes) {
 		files := made.killed()
 		files.now[newest].bytes = files.now[newest].bytes[:n]
-		if _, err := Open("log", small(files, nil)); !errors.Is(err, ErrDamaged) {
+		if _, err := Open("log", smallSegments(files, nil)); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("cut to %d bytes: %v", n, err)
 		}
-		r := Salvage("log", small(files, nil), 0)
+		r := Salvage("log", smallSegments(files, nil), 0)
 		if !r.Open && r.End < want[len(want)-1].Index {
 			t.Fatalf("cut to %d bytes: it is said to have ended at %d", n, r.End)
 		}
@@ -184,23 +183,23 @@ func TestALogCutShort(t *testing.T) {
 	for _, name := range []string{newest, other, filepath.Join("log", metaFile)} {
 		files := made.killed()
 		delete(files.now, name)
-		if _, err := Open("log", small(files, nil)); !errors.Is(err, ErrDamaged) {
+		if _, err := Open("log", smallSegments(files, nil)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s gone: %v", name, err)
 		}
-		if r := Salvage("log", small(files, nil), 0); r.Open != (name == newest) {
+		if r := Salvage("log", smallSegments(files, nil), 0); r.Open != (name == newest) {
 			t.Errorf("%s gone: more may be lost: %v", name, r.Open)
 		}
 	}
 }
 
-// TestATornEnd: when the machine dies while records are written, any of their sectors may be there. The file has
-// their bytes up to each byte in turn, and behind it zeros. It opens with the records that are whole.
+// TestATornEnd: if the machine crashes while records are written, any of their sectors may be on disk. For each byte
+// in turn the file has the bytes up to it, followed by zeros. It opens with the records that are complete.
 func TestATornEnd(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
 		t.Run(name, func(t *testing.T) {
-			made, want := lived(t, keys, false)
-			log, err := Open("log", small(made, keys))
+			made, want := newUsedLog(t, keys, false)
+			log, err := Open("log", smallSegments(made, keys))
 			must(t, err)
 			g := log.segs[len(log.segs)-1]
 			from, more := g.tail, []*hraft.Log{record(want[len(want)-1].Index+1, 3, 60), record(want[len(want)-1].Index+2, 4, 60)}
@@ -208,21 +207,21 @@ func TestATornEnd(t *testing.T) {
 			if newest := log.segs[len(log.segs)-1]; newest != g {
 				t.Fatal("they are in another segment")
 			}
-			end := g.tail - markSize // which was not written
+			end := g.tail - markSize // the mark was not written
 			made = made.killed()
 			clear(made.now[g.name].bytes[end:])
 			for n := from; n <= end; n++ {
 				files := made.killed()
 				clear(files.now[g.name].bytes[n:end])
-				log, err := Open("log", small(files, keys))
+				log, err := Open("log", smallSegments(files, keys))
 				if err != nil {
 					t.Fatalf("torn at byte %d: %v", n, err)
 				}
 				have := 0
-				for have < len(more) && holds(log, slices.Concat(want, more[:have])) != nil {
+				for have < len(more) && compareLog(log, slices.Concat(want, more[:have])) != nil {
 					have++
 				}
-				if err := holds(log, slices.Concat(want, more[:have])); err != nil {
+				if err := compareLog(log, slices.Concat(want, more[:have])); err != nil {
 					t.Fatalf("torn at byte %d: %v", n, err)
 				}
 				if n == end && have != 2 {
@@ -233,11 +232,11 @@ func TestATornEnd(t *testing.T) {
 	}
 }
 
-// TestErasedTextIsInNoFile: after Erase the files hold nothing of deleted records, nor what was erased of those that
-// were kept.
+// TestErasedTextIsInNoFile: after Erase the files contain no deleted record, and none of the erased data of retained
+// records.
 func TestErasedTextIsInNoFile(t *testing.T) {
 	t.Parallel()
-	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 	s.open()
 	for i := range uint64(9) {
 		must(t, s.log.StoreLog(&hraft.Log{Index: i + 1, Term: 1, Data: []byte{'s', 'e', 'c', 'r', 'e', 't', byte('0' + i)}}))

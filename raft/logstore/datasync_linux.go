@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// syncData puts a file's bytes on the disk, and of what the system knows about it only what finding them needs.
+// syncData writes a file's bytes to disk, with only the metadata that is needed to find them.
 func syncData(f *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(f.Fd())); !errors.Is(err, syscall.EINTR) {

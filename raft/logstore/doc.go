@@ -1,7 +1,7 @@
 // Package logstore stores a member's Raft log, its term and its vote: segments to which records are only ever
 // appended, and two small files next to them. It implements hraft.LogStore (Store) and hraft.StableStore (Votes). It
-// never decides whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. One
-// writer at a time, any readers.
+// never decides whether a record counts: package raft opens it, and hashicorp/raft calls it from its tasks. There is
+// one writer at a time and any number of readers.
 //
 //	meta                        where the log and what is kept before it begin, what was cut off its end, and what is committed
 //	votes.db                    term and vote: raft-boltdb's file
@@ -17,44 +17,46 @@
 //	head     length of the body u32 | index u64 | term u64 | kind u8 | stamp u64 | length of the extensions u32
 //	body     extensions, data
 //
-// A frame is a record, stamped with the time at which it was appended in ns, or a mark: kind 255, no body, the index
-// of the last record before it, as term the last record that was known to be committed, and as stamp how long the
-// file was. A frame's CRC is taken of the log's salt, the segment's first record and the frame's offset as well: a
-// frame counts nowhere else than where it was written. The salt is random, so that no client can make data that looks
-// like a frame. In an encrypted log the body of a record is a sealed value that is bound to the same, with the head;
-// its tag stands for the CRC. Marks have a CRC in both.
+// A frame is a record or a mark. A record has the time of its append, in ns, as its stamp. A mark has kind 255 and no
+// body; its index is that of the last record before it, its term is the last record known to be committed, and its
+// stamp is the length of the file. The CRC of a frame covers the log's salt, the segment's first record and the
+// frame's offset as well, so a frame is valid only where it was written. The salt is random, so that no client can
+// make data that looks like a frame. In an encrypted log the body of a record is a sealed value bound to the same
+// values and to the head; its tag replaces the CRC. Marks have a CRC in both kinds of log.
 //
-// meta is a line of JSON, or that sealed, and behind it the CRC-32C of what is before, in hex, with a newline. It is
-// written again, synced, and renamed over the old one.
+// meta is a line of JSON, sealed in an encrypted log, followed by its CRC-32C in hex and a newline. To change it, the
+// store writes a new file, syncs it, and renames it over the old one.
 //
-// votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and its term are
-// one record, which is stored as meta is, and twice: bbolt goes on with the transaction before the newest when the
-// page that names that is damaged. So a changed bit is damage, or lies in a page that is not in use. It is read at
-// the start; from then on the values are in memory.
+// votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and the vote's
+// term form one record, in the format of meta. It is stored twice, because bbolt uses the previous transaction when
+// the page that names the newest one is damaged. So a changed bit is detected, or lies in an unused page. The file is
+// read at the start; from then on the values are in memory.
 //
 // # What is on the disk
 //
-// Records of one call are written at once and synced once. Only then a mark follows, which is not synced itself: it
-// says that the disk has all that is before it. The next records are written behind the mark. So after any crash:
+// The store writes the records of one call at once and syncs once. After the sync it writes a mark, which is not
+// synced itself: the mark states that everything before it is on disk. The next records follow the mark. So after any
+// crash:
 //
-//   - Everything before a mark was on the disk, and so was all of a segment that another follows. A broken frame
-//     there is damage.
-//   - Behind the last mark are the records of the last call, or none. They count up to the first broken frame: the
+//   - Everything before a mark was on disk, and so was every segment but the last. A broken frame there is damage.
+//   - After the last mark are the records of the last call, or none. They count up to the first broken frame: the
 //     records from there on were never acknowledged, and the next start overwrites them with zeros.
-//   - A file is never made shorter. A file shorter than its header or a mark says is damage.
-//   - meta names the newest segment, and after Close the last record. If they are not there, a file is missing.
+//   - A file never becomes shorter. A file that is shorter than its header or a mark states is damaged.
+//   - meta names the newest segment, and after Close the last record. If one of them is missing, a file is missing.
 //
-// So one changed bit is damage, or lies in unused bytes; it never turns the log into another valid log. One case is
-// not detected: all bytes from some mark on change at once, in the last segment of a store that was not closed. That
+// So one changed bit is detected, or lies in unused bytes; it never turns the log into another valid log. One case is
+// not detected: in the last segment of a store that was not closed, all bytes from some mark on change at once. That
 // looks like a crash.
 //
 // # Deleting
 //
-// To delete records that a snapshot holds, the store writes the log's new beginning into meta. Of the records before
-// it those from Options.Retain on are kept: they are not part of the log, and only a Reader finds them. Segments that
-// end before those are removed. A start reads no segment that ends before the log begins. Erase also rewrites the
-// segment in which what is kept begins; a kept record that it changes has "erased" as its extensions. To remove a
-// conflicting end, it makes the segment in which the log then ends, removes those behind it, the newest first, and
-// renames the one that it has made; meta says before how far the log reached. Reseal rewrites segments under another
-// key. A rewritten segment is made under another name and renamed when it is whole.
+// To delete records that a snapshot covers, the store writes the log's new beginning into meta. It retains the
+// records before it from Options.Retain on: they are not part of the log, and only a Reader finds them. It removes
+// segments that end before those. A start reads no segment that ends before the log begins. Erase also rewrites the
+// segment in which the retained records begin; a retained record that it changes gets "erased" as its extensions.
+//
+// To remove a conflicting end, the store writes the new last segment under a temporary name, removes the segments
+// after it, the newest first, and renames the new one; before that, meta records how far the log reached. Reseal
+// rewrites segments under another key. A rewritten segment is written under a temporary name and renamed when it is
+// complete.
 package logstore

@@ -7,8 +7,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// NewestWithin returns the number of newest records that lie in files of so many bytes together, without the files
-// that end before a time.
+// NewestWithin returns the number of newest records in segments of at most so many bytes together. It leaves out the
+// segments that end before a time.
 func (s *Store) NewestWithin(bytes int64, since time.Time) (records uint64) {
 	s.mu.RLock()
 	segs := slices.Clone(s.segs)
@@ -26,9 +26,9 @@ func (s *Store) NewestWithin(bytes int64, since time.Time) (records uint64) {
 	return records
 }
 
-// Behind returns about how many bytes of the log lie behind a record, and when the first of those records was
-// appended; the zero time when that is not known.
-func (s *Store) Behind(index uint64) (bytes int64, oldest time.Time) {
+// SizeAfter returns the approximate number of bytes in the log after a record, and the time at which the first of
+// these records was appended; the zero time if that is unknown.
+func (s *Store) SizeAfter(index uint64) (bytes int64, oldest time.Time) {
 	s.mu.RLock()
 	segs := slices.Clone(s.segs)
 	s.mu.RUnlock()
@@ -45,7 +45,7 @@ func (s *Store) Behind(index uint64) (bytes int64, oldest time.Time) {
 	return bytes, oldest
 }
 
-// maxUnstamped bounds how many records without a time follow each other: the founding record has none.
+// maxUnstamped bounds how many consecutive records may lack a time: the founding record has none.
 const maxUnstamped = 8
 
 // extent returns the records and the bytes of a segment.
@@ -55,7 +55,7 @@ func (s *Store) extent(g *segment) (records uint64, bytes int64) {
 	return uint64(len(g.offsets)), g.tail
 }
 
-// appendTime is the time at which a record was appended; the zero time when that is not known.
+// appendTime returns the time at which a record was appended; the zero time if that is unknown.
 func (s *Store) appendTime(index uint64) time.Time {
 	var l hraft.Log
 	if err := s.GetLog(index, &l); err != nil {

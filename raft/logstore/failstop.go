@@ -16,20 +16,19 @@ import (
 
 // A Disk tracks the health of the log's disk. After a failed write or sync it is not used again: the system may have
 // dropped the pages that it could not write and report the next sync as a success, so only closing and reading the
-// file again shows what it holds. The member accepts no more records, casts no more votes, logs why and stops; the
-// others go on. A full disk and a lack of descriptors are not failures: the write is tried again.
+// file again shows its content. The member accepts no more records, casts no more votes, logs the reason and stops;
+// the other members go on. A full disk and a lack of descriptors are not failures: the write is tried again.
 type Disk struct {
-	Ctx    context.Context // the member's: done when it stops
+	Ctx    context.Context // the member's context: done when it stops
 	Log    *slog.Logger
-	Failed func(error) // told of the first failure: the member must be stopped; nil: nothing
-	Leads  func() bool // whether the member leads; nil: it does not
+	Failed func(error) // gets the first failure and must stop the member; may be nil
+	Leads  func() bool // reports whether the member leads; nil: never
 
 	failure atomic.Pointer[error]
 	running atomic.Bool
 }
 
-// Started tells the Disk that the library runs. A failure from now on stops the member; an earlier one prevents its
-// start.
+// Started notes that the library runs. A failure from now on stops the member; an earlier failure prevents its start.
 func (d *Disk) Started() { d.running.Store(true) }
 
 // Err returns the reason why the log can no longer be written; nil while it can.
@@ -52,8 +51,8 @@ func (d *Disk) Fail(err error) error {
 	return d.Err()
 }
 
-// Try runs a write to the log. It returns a lack of space as it is, because nothing was written. After any other
-// error the disk is not used again.
+// Try runs a write to the log. It returns an error about a lack of space unchanged, because nothing was written.
+// After any other error the disk is not used again.
 func (d *Disk) Try(write func() error) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -67,7 +66,7 @@ func (d *Disk) Try(write func() error) error {
 
 const spaceCheck = 250 * time.Millisecond
 
-// waitForSpace waits a moment on a full disk; false when the member stops meanwhile.
+// waitForSpace waits a moment on a full disk. It returns false if the member stops meanwhile.
 func (d *Disk) waitForSpace() bool {
 	t := time.NewTimer(spaceCheck)
 	defer t.Stop()
@@ -94,8 +93,8 @@ type Failstop struct {
 	cut  atomic.Bool // the log's end was deleted, and its replacement is not stored yet
 }
 
-// GetLog implements hraft.LogStore. The log was read when it was opened, so a record that cannot be read now was
-// changed since. The library would panic; instead its task that asked ends here, when the member stops.
+// GetLog implements hraft.LogStore. Every record was readable when the log was opened, so an unreadable one has
+// changed since. The library would panic on it. Instead GetLog stops the member and ends the calling task.
 func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 	err := s.LogStore.GetLog(index, l)
 	if err != nil && !errors.Is(err, hraft.ErrLogNotFound) && s.Disk.running.Load() {
@@ -106,13 +105,13 @@ func (s *Failstop) GetLog(index uint64, l *hraft.Log) error {
 	return err
 }
 
-// changeWaits limits how often a leader waits for room for a change of members, two seconds together.
+// changeWaits limits how often a leader waits for disk space for a change of members: two seconds in total.
 const changeWaits = 8
 
-// StoreLogs implements hraft.LogStore. When the log's end was cut away for these records, it waits for room on a
-// full disk: the library would go on as if the old end were still there. A leader that finds no room for a change of
-// members stops: the library considers the change made whether it was stored or not, and would lead again with a
-// configuration that no other member knows.
+// StoreLogs implements hraft.LogStore. If the log's end was deleted to make way for these records, it waits for space
+// on a full disk, because the library would go on as if the old end were still there. A leader that finds no space
+// for a change of members stops: the library considers the change made whether it was stored or not, and would lead
+// again with a configuration that no other member knows.
 func (s *Failstop) StoreLogs(logs []*hraft.Log) error {
 	store := func() error { return s.LogStore.StoreLogs(logs) }
 	err := s.Disk.Try(store)

@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// memory is a file system in memory of which a crash takes what was not synced: of each file's bytes any sectors, and
-// of the names of files any changes, as long as the later ones go first.
-type memory struct {
+// memoryFS is a file system in memory. A crash loses a random part of what was not synced: any sectors of a file, and
+// the changes of names after some point.
+type memoryFS struct {
 	mu    sync.Mutex
 	now   map[string]*memFile   // by name
-	names []map[string]*memFile // what the names were after each change since the directory was synced; the first as it was synced
+	names []map[string]*memFile // the names after each change since the last sync of the directory, which comes first
 	locks map[string]bool
-	op    func(op, name string) error // stands before each operation that changes something; nil: all go well
+	op    func(op, name string) error // called before each change; may return an error; may be nil
 }
 
 type memFile struct {
@@ -26,8 +26,8 @@ type memFile struct {
 	synced []byte
 }
 
-func newMemory() *memory {
-	m := &memory{now: map[string]*memFile{}, locks: map[string]bool{}}
+func newMemory() *memoryFS {
+	m := &memoryFS{now: map[string]*memFile{}, locks: map[string]bool{}}
 	m.names = []map[string]*memFile{clone(m.now)}
 	return m
 }
@@ -40,15 +40,15 @@ func clone(names map[string]*memFile) map[string]*memFile {
 	return out
 }
 
-// crashed returns what a machine finds that lost power now.
-func (m *memory) crashed(rng *rand.Rand) *memory {
+// crashed returns the files as a machine might find them after a loss of power.
+func (m *memoryFS) crashed(rng *rand.Rand) *memoryFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := newMemory()
 	for name, f := range m.names[rng.IntN(len(m.names))] {
 		b := slices.Clone(f.synced)
 		long := len(b)
-		if len(f.bytes) > long { // any part of what was added may have come to be
+		if len(f.bytes) > long { // any part of the appended bytes may be on disk
 			long += rng.IntN(len(f.bytes) - long + 1)
 		} else {
 			long -= rng.IntN(long - len(f.bytes) + 1)
@@ -66,8 +66,8 @@ func (m *memory) crashed(rng *rand.Rand) *memory {
 	return out
 }
 
-// killed returns what a process finds whose predecessor was killed now: all that was written.
-func (m *memory) killed() *memory {
+// killed returns the files as a new process finds them after a kill: everything that was written.
+func (m *memoryFS) killed() *memoryFS {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := newMemory()
@@ -78,18 +78,18 @@ func (m *memory) killed() *memory {
 	return out
 }
 
-func (m *memory) before(op, name string) error {
+func (m *memoryFS) before(op, name string) error {
 	if m.op == nil {
 		return nil
 	}
 	return m.op(op, filepath.Base(name))
 }
 
-func (m *memory) changed() { m.names = append(m.names, clone(m.now)) }
+func (m *memoryFS) changed() { m.names = append(m.names, clone(m.now)) }
 
-func (m *memory) MkdirAll(string) error { return nil }
+func (m *memoryFS) MkdirAll(string) error { return nil }
 
-func (m *memory) Create(name string) (File, error) {
+func (m *memoryFS) Create(name string) (File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.before("create", name); err != nil {
@@ -101,7 +101,7 @@ func (m *memory) Create(name string) (File, error) {
 	return &memHandle{m: m, f: f, name: name}, nil
 }
 
-func (m *memory) Open(name string) (File, error) {
+func (m *memoryFS) Open(name string) (File, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f, ok := m.now[name]
@@ -111,7 +111,7 @@ func (m *memory) Open(name string) (File, error) {
 	return &memHandle{m: m, f: f, name: name}, nil
 }
 
-func (m *memory) Rename(from, to string) error {
+func (m *memoryFS) Rename(from, to string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.before("rename", to); err != nil {
@@ -127,7 +127,7 @@ func (m *memory) Rename(from, to string) error {
 	return nil
 }
 
-func (m *memory) Remove(name string) error {
+func (m *memoryFS) Remove(name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.before("remove", name); err != nil {
@@ -141,7 +141,7 @@ func (m *memory) Remove(name string) error {
 	return nil
 }
 
-func (m *memory) List(string) (names []string, err error) {
+func (m *memoryFS) List(string) (names []string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name := range m.now {
@@ -150,7 +150,7 @@ func (m *memory) List(string) (names []string, err error) {
 	return names, nil
 }
 
-func (m *memory) SyncDir(dir string) error {
+func (m *memoryFS) SyncDir(dir string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.before("sync", dir); err != nil {
@@ -160,7 +160,7 @@ func (m *memory) SyncDir(dir string) error {
 	return nil
 }
 
-func (m *memory) Lock(dir string) (Dir, error) {
+func (m *memoryFS) Lock(dir string) (Dir, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.locks[dir] {
@@ -171,7 +171,7 @@ func (m *memory) Lock(dir string) (Dir, error) {
 }
 
 type memLock struct {
-	m   *memory
+	m   *memoryFS
 	dir string
 }
 
@@ -185,7 +185,7 @@ func (l memLock) Close() error {
 }
 
 type memHandle struct {
-	m      *memory
+	m      *memoryFS
 	f      *memFile
 	name   string
 	closed bool
@@ -207,7 +207,7 @@ func (h *memHandle) ReadAt(b []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// errPart has a write fail in its middle.
+// errPart makes a write fail halfway.
 var errPart = errors.New("a part was written")
 
 func (h *memHandle) WriteAt(b []byte, at int64) (n int, err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Bytes of the format; see doc.go.
+// Constants of the format; see doc.go.
 const (
 	segmentMagic = "cairnlg1"
 	headerSize   = 64
@@ -22,17 +22,17 @@ const (
 	markSize     = headSize + sumSize
 	kindMark     = 0xFF
 
-	kindOffset = 4 + 8 + 8 // in a head
+	kindOffset = 4 + 8 + 8 // offset of the kind within a head
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// ErrDamaged says that a log's files do not hold what was written into them.
+// ErrDamaged reports that a log's files differ from the bytes that were written.
 var ErrDamaged = errors.New("not what was written")
 
-// head begins a frame.
+// head is the beginning of a frame.
 type head struct {
-	body  uint32 // its length
+	body  uint32 // length in bytes
 	index uint64
 	term  uint64
 	kind  byte
@@ -68,12 +68,12 @@ func (c codec) binding(offset int64) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(offset))
 }
 
-// sum is the CRC of a frame without its own.
+// sum returns the CRC of a frame, whose own CRC field is left out.
 func (c codec) sum(offset int64, frame []byte) uint32 {
 	return crc32.Update(crc32.Checksum(c.binding(offset), castagnoli), castagnoli, frame)
 }
 
-// appendRecord appends a record's frame to b, which begins at base in the file.
+// appendRecord appends a record's frame to b, whose first byte lies at base in the file.
 func (c codec) appendRecord(b []byte, base int64, l *hraft.Log) []byte {
 	at := len(b)
 	offset := base + int64(at)
@@ -109,8 +109,8 @@ func (c codec) length(h head) int64 {
 	return n
 }
 
-// frame reads the frame that b, which is at offset in the file, begins with. l is nil for a mark. A body's bytes stay
-// those of b when the log is not encrypted.
+// frame decodes the frame at the beginning of b, which lies at offset in the file. l is nil for a mark. In a plain
+// log the record's data shares the bytes of b.
 func (c codec) frame(b []byte, offset int64) (h head, l *hraft.Log, err error) {
 	if len(b) < headSize {
 		return h, nil, ErrDamaged
@@ -132,7 +132,7 @@ func (c codec) frame(b []byte, offset int64) (h head, l *hraft.Log, err error) {
 	}
 	if c.keys != nil {
 		if body, err = c.keys.Open(nil, body, append(c.binding(offset), b[:headSize]...)); err != nil {
-			return h, nil, fmt.Errorf("%w: %v", ErrDamaged, err) // a key that is not there is found out by meta
+			return h, nil, fmt.Errorf("%w: %v", ErrDamaged, err) // meta was checked first, so a missing key is not the reason
 		}
 	}
 	if uint64(h.ext) > uint64(len(body)) {
@@ -151,7 +151,7 @@ func (c codec) frame(b []byte, offset int64) (h head, l *hraft.Log, err error) {
 	return h, l, nil
 }
 
-// markWithin reports whether a mark lies anywhere in b, and the highest record that a mark there names.
+// markWithin reports whether b contains a mark, and returns the highest record that a mark in b names.
 func (c codec) markWithin(b []byte, offset int64) (last uint64, found bool) {
 	for i := 0; len(b)-i >= markSize; i++ {
 		next := bytes.IndexByte(b[i+kindOffset:len(b)-(markSize-kindOffset)+1], kindMark)
@@ -177,7 +177,7 @@ func (c codec) header(size int64) []byte {
 	return append(b, make([]byte, headerSize-len(b))...)
 }
 
-// checkHeader returns how long a segment with this header was when it was made.
+// checkHeader verifies a segment's header and returns the file length that it states.
 func (c codec) checkHeader(b []byte) (size int64, err error) {
 	if len(b) < headerSize {
 		return 0, fmt.Errorf("%w: no header", ErrDamaged)

@@ -14,7 +14,7 @@ import (
 // FS holds the file system operations that a store needs; tests inject faults through it.
 type FS interface {
 	MkdirAll(dir string) error
-	Create(name string) (File, error) // empty, whether there was one or not
+	Create(name string) (File, error) // truncates an existing file
 	Open(name string) (File, error)
 	Rename(from, to string) error
 	Remove(name string) error
@@ -23,7 +23,7 @@ type FS interface {
 	Lock(dir string) (Dir, error)
 }
 
-// Dir is a directory that one process holds, until it ends or closes it. Its sync opens nothing, so it needs no
+// Dir is a directory that one process locks until it ends or calls Close. Its sync opens nothing, so it needs no
 // descriptor.
 type Dir interface {
 	io.Closer
@@ -39,12 +39,12 @@ type File interface {
 	Size() (int64, error)
 }
 
-// ErrLocked says that another process has the log open.
+// ErrLocked reports that another process has the log open.
 var ErrLocked = errors.New("in use by another process")
 
 // OS is the file system of the machine.
 type OS struct {
-	NoSync bool // for tests that measure something else
+	NoSync bool // for tests that do not depend on crashes
 }
 
 type osFile struct {
@@ -57,7 +57,7 @@ type osDir struct {
 	noSync bool
 }
 
-// Sync makes what was created, renamed and removed survive a crash.
+// Sync syncs the directory, so that its files, renames and removals survive a crash.
 func (d osDir) Sync() error {
 	if d.noSync {
 		return nil
@@ -65,7 +65,7 @@ func (d osDir) Sync() error {
 	return d.File.Sync()
 }
 
-// Sync writes the bytes to disk, with the metadata that reading them needs and no other.
+// Sync writes the bytes to disk, with only the metadata that is needed to read them.
 func (f osFile) Sync() error {
 	if f.noSync {
 		return nil
@@ -126,7 +126,7 @@ func (o OS) SyncDir(dir string) error {
 	return syncwriter.Dir(dir)
 }
 
-// lockTime limits the time that Lock waits: a process that was just started holds its parent's descriptors until it
+// lockTime limits how long Lock waits. A child process that was just started holds its parent's descriptors until it
 // runs its own program.
 const lockTime = 2 * time.Second
 
@@ -150,10 +150,10 @@ func (o OS) Lock(dir string) (Dir, error) {
 	}
 }
 
-// unfinished ends the name of a file that is not whole yet.
+// unfinished is the suffix of a file that is not complete yet.
 const unfinished = ".new"
 
-// replace writes a file under another name, syncs it and renames it.
+// replace writes a file under a temporary name, syncs it and renames it.
 func (s *Store) replace(name string, b []byte) error {
 	f, err := s.o.FS.Create(name + unfinished)
 	if err != nil {
@@ -180,8 +180,8 @@ func (s *Store) publish(name string) error {
 // syncDir syncs the directory, so that renames and removals survive a crash.
 func (s *Store) syncDir() error { return s.failedSync(s.dirLock.Sync()) }
 
-// failedSync makes a failed sync the store's last: the system may have dropped what it could not write and report the
-// next sync as a success.
+// failedSync records a failed sync, after which the store never syncs again: the system may have dropped the pages
+// that it could not write, and report the next sync as a success.
 func (s *Store) failedSync(err error) error {
 	if err == nil {
 		return nil

@@ -14,14 +14,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAFullDisk: a write that found no room, or room for a part, leaves nothing; the log goes on when there is room
-// again.
+// TestAFullDisk: a write that finds no space, or not enough, leaves nothing; the log goes on once there is space.
 func TestAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, full := range map[string]error{"at once": syscall.ENOSPC, "in the middle": errPart} {
 		t.Run(name, func(t *testing.T) {
 			for at := range 40 {
-				s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+				s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 				s.open()
 				step := 0
 				s.files.op = func(op, _ string) error {
@@ -37,7 +36,7 @@ func TestAFullDisk(t *testing.T) {
 					return nil
 				}
 				for i := uint64(1); i <= 12; {
-					logs := []*hraft.Log{record(i, i+uint64(step)<<8, 300), record(i+1, i+uint64(step)<<16, 300)} // another at each try
+					logs := []*hraft.Log{record(i, i+uint64(step)<<8, 300), record(i+1, i+uint64(step)<<16, 300)} // different records at each attempt
 					err := s.log.StoreLogs(logs)
 					if err == nil {
 						s.want = append(s.want, logs...)
@@ -45,14 +44,14 @@ func TestAFullDisk(t *testing.T) {
 					} else if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, ErrUnsynced) {
 						t.Fatal(err)
 					}
-					if err := holds(s.log, s.want); err != nil {
+					if err := compareLog(s.log, s.want); err != nil {
 						t.Fatalf("full at step %d: %v", at, err)
 					}
 					s.files.op = nil
 					files := s.files.killed()
-					other, err := Open("log", small(files, nil))
+					other, err := Open("log", smallSegments(files, nil))
 					must(t, err)
-					if err := holds(other, s.want); err != nil {
+					if err := compareLog(other, s.want); err != nil {
 						t.Fatalf("full at step %d, killed: %v", at, err)
 					}
 				}
@@ -61,14 +60,14 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestTheLogOnADiskThatFillsUp: whatever finds no room for a few writes, at any of them, changes nothing, also for who
-// opens the log after a kill or a loss of power.
+// TestTheLogOnADiskThatFillsUp: an operation that finds no space at any of its writes changes nothing, also after a
+// kill or a loss of power.
 func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+		s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 		s.open()
-		// made does something while the disk fills up, and reports whether it was done.
+		// made runs do while the disk fills up, and reports whether it succeeded.
 		made := func(t *rapid.T, do func() error) bool {
 			step, at, until := 0, rapid.IntRange(1, 8).Draw(t, "full at"), rapid.IntRange(0, 10).Draw(t, "until")
 			full := rapid.SampledFrom([]error{syscall.ENOSPC, errPart}).Draw(t, "with")
@@ -90,7 +89,7 @@ func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				s.t = t
-				must(t, holds(s.log, s.want))
+				must(t, compareLog(s.log, s.want))
 			},
 			"store": func(t *rapid.T) {
 				var logs []*hraft.Log
@@ -127,11 +126,11 @@ func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 	})
 }
 
-// TestACutThatFindsNoRoomCutsNothing: the library goes on as if the whole end were there, and would say that it has
-// records which are gone. With room the log is cut.
+// TestACutThatFindsNoRoomCutsNothing: after a failed cut the library goes on as if the old end were there, so no
+// record may be gone. With space the cut succeeds.
 func TestACutThatFindsNoRoomCutsNothing(t *testing.T) {
 	t.Parallel()
-	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 	s.open()
 	for i := uint64(1); len(s.log.segs) < 3; i++ {
 		l := record(i, 1, 300)
@@ -149,21 +148,21 @@ func TestACutThatFindsNoRoomCutsNothing(t *testing.T) {
 	if err := s.log.DeleteRange(first-2, s.last()); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatal(err)
 	}
-	must(t, holds(s.log, s.want))
+	must(t, compareLog(s.log, s.want))
 	full = false
 	must(t, s.log.DeleteRange(first-2, s.last()))
 	s.want = s.want[:first-3]
-	must(t, errors.Join(holds(s.log, s.want), s.log.Close()))
+	must(t, errors.Join(compareLog(s.log, s.want), s.log.Close()))
 	s.open()
-	must(t, holds(s.log, s.want))
+	must(t, compareLog(s.log, s.want))
 }
 
-// TestASegmentWithoutRoomForMetaStaysAway: a segment was begun, and meta, which is to name it, finds no room. Records
-// that fit go to the last segment then, and no crash brings back the one that was begun.
+// TestASegmentWithoutRoomForMetaStaysAway: a segment was begun, but there is no space for meta, which names it.
+// Records that fit then go to the last segment, and no crash brings the new segment back.
 func TestASegmentWithoutRoomForMetaStaysAway(t *testing.T) {
 	t.Parallel()
 	for chance := range uint64(20) {
-		s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+		s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 		s.open()
 		s.want = []*hraft.Log{record(1, 1, 300)}
 		must(t, s.log.StoreLogs(s.want))
@@ -180,15 +179,15 @@ func TestASegmentWithoutRoomForMetaStaysAway(t *testing.T) {
 		must(t, s.log.StoreLog(s.want[1]))
 		s.files = s.files.crashed(rand.New(rand.NewPCG(chance, 1)))
 		s.open()
-		must(t, holds(s.log, s.want))
+		must(t, compareLog(s.log, s.want))
 	}
 }
 
-// TestALogOpensOnAFullDisk: to be read it needs no room, whether it was closed or killed.
+// TestALogOpensOnAFullDisk: a log opens without free space, whether it was closed or killed.
 func TestALogOpensOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []bool{true, false} {
-		files, want := lived(t, nil, closed)
+		files, want := newUsedLog(t, nil, closed)
 		full := true
 		files.op = func(op, _ string) error {
 			if full && op == "create" {
@@ -196,9 +195,9 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 			}
 			return nil
 		}
-		log, err := Open("log", small(files, nil))
+		log, err := Open("log", smallSegments(files, nil))
 		must(t, err)
-		if err := holds(log, want); err != nil {
+		if err := compareLog(log, want); err != nil {
 			t.Error(err)
 		}
 		next := want[len(want)-1].Index + 1
@@ -207,14 +206,14 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 			t.Errorf("records on a full disk: %v", err)
 		}
 		full = false
-		if err := errors.Join(log.StoreLogs(more), holds(log, slices.Concat(want, more))); err != nil {
+		if err := errors.Join(log.StoreLogs(more), compareLog(log, slices.Concat(want, more))); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// TestNoRoomForAChangeOfMembers: a leader waits for room for a change of members, and stops when there is none: the
-// library holds the change for made either way. Other records, and a follower's, are rejected, and the member goes
+// TestNoRoomForAChangeOfMembers: a leader waits for space for a change of members, and stops if there is none: the
+// library considers the change made either way. Other records, and a follower's, are rejected, and the member goes
 // on.
 func TestNoRoomForAChangeOfMembers(t *testing.T) {
 	t.Parallel()
@@ -230,7 +229,7 @@ func TestNoRoomForAChangeOfMembers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+				s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 				s.open()
 				full := 3
 				s.files.op = func(op, _ string) error {

@@ -10,16 +10,16 @@ import (
 	"github.com/cairndb/cairn/oplog/damage"
 )
 
-// Records that a snapshot holds are cut off the log's beginning. Those that others still want to read
-// (Options.Retain) are kept where they are: a segment that ends before the log's first record is no longer read at
-// the start nor open, and the library does not see it. So a record's bytes lie on the disk once, and what is kept
-// costs a start nothing. Kept records are read by a Reader, which checks a segment when it enters it for the first
-// time. Damage there ends the kept part behind it: nothing that the cluster needs is lost.
+// A snapshot makes the log's oldest records unnecessary, and the store cuts them off. Records that readers still need
+// (Options.Retain) stay in their files: a segment that ends before the log's first record is neither opened nor read
+// at the start, and the library does not see it. So each record is on the disk only once, and retained records do not
+// slow down a start. A Reader reads them. It checks a segment when it first enters it. If it finds damage, the
+// retained records up to there are lost; the cluster needs none of them.
 
-// ErrClosed says that the store was closed.
+// ErrClosed reports that the store was closed.
 var ErrClosed = errors.New("the log is closed")
 
-// listKept adds the segments that hold only kept records, and returns the first records of the others.
+// listKept adds the segments that have only retained records, and returns the first records of the others.
 func (s *Store) listKept(firsts []uint64) (others []uint64) {
 	m := s.meta.Load()
 	for len(firsts) > 1 && firsts[1] <= m.First {
@@ -68,7 +68,7 @@ func (s *Store) nextIndex(at int) uint64 {
 	return s.segs[at].nextIndex()
 }
 
-// FirstKept is the first record that a Reader finds; 0 when there is none.
+// FirstKept returns the first record that a Reader finds; 0 if there is none.
 func (s *Store) FirstKept() uint64 {
 	m := s.meta.Load()
 	if m.Newest == 0 {
@@ -77,7 +77,7 @@ func (s *Store) FirstKept() uint64 {
 	return max(m.Kept, s.firstReadable.Load())
 }
 
-// dropKept deletes the kept records that cannot be read, and those before them.
+// dropKept deletes the retained records that cannot be read, and those before them.
 func (s *Store) dropKept() error {
 	m := s.meta.Load()
 	kept := min(m.First, s.firstReadable.Load())
@@ -90,7 +90,7 @@ func (s *Store) dropKept() error {
 	return s.removeOldest(s.segmentsBefore(kept))
 }
 
-// markLost makes next the first readable record: kept records before it are lost.
+// markLost makes next the first readable record: retained records before it are lost.
 func (s *Store) markLost(next uint64, why error) {
 	for was := s.firstReadable.Load(); was < next; was = s.firstReadable.Load() {
 		if s.firstReadable.CompareAndSwap(was, next) {
@@ -102,9 +102,9 @@ func (s *Store) markLost(next uint64, why error) {
 	}
 }
 
-// lostAny reports that kept records which cannot be read are lost, so that the rewrite that met them can be tried
-// again without them.
-func (s *Store) lostAny(err error) (again bool, _ error) {
+// retryWithoutLost reports whether err means that a rewrite met retained records that cannot be read. They are lost,
+// and the caller tries again without them. Otherwise it returns err.
+func (s *Store) retryWithoutLost(err error) (again bool, _ error) {
 	m := s.meta.Load()
 	if r := s.firstReadable.Load(); errors.Is(err, ErrDamaged) && m.Kept < r && r <= m.First {
 		return true, nil
@@ -112,29 +112,29 @@ func (s *Store) lostAny(err error) (again bool, _ error) {
 	return false, err
 }
 
-// A Reader reads records, kept ones too, mostly one after the other. It is for one goroutine. Close it.
+// A Reader reads records, retained ones included, mostly in order. One goroutine uses it and closes it.
 type Reader struct {
 	s         *Store
 	holdsTurn bool     // the caller holds the store's turn
-	kept      *segment // the kept segment whose file f is
+	kept      *segment // the retained segment whose file is f
 	f         File
 }
 
-// Reader begins to read.
+// Reader returns a new Reader of the store.
 func (s *Store) Reader() *Reader { return &Reader{s: s} }
 
-// Close ends it.
+// Close closes the Reader's file.
 func (r *Reader) Close() { r.closeFile() }
 
 func (r *Reader) closeFile() {
 	if r.f != nil {
-		_ = r.f.Close() // it was read
+		_ = r.f.Close() // nothing was written
 	}
 	r.kept, r.f = nil, nil
 }
 
-// Read reads a record. hraft.ErrLogNotFound says that it is not there any more; ErrDamaged that it, and what was kept
-// before it, is lost.
+// Read returns a record. It returns hraft.ErrLogNotFound if the record was removed, and ErrDamaged if the record and
+// the retained records before it are lost.
 func (r *Reader) Read(index uint64) (*hraft.Log, error) {
 	l, p, err := r.readRetrying(index)
 	if err == nil || p == nil || !errors.Is(err, ErrDamaged) {
@@ -153,7 +153,7 @@ func (r *Reader) Read(index uint64) (*hraft.Log, error) {
 	return nil, err
 }
 
-// readRetrying reads a record, and tries again when records were removed meanwhile. p is the location of the record.
+// readRetrying returns a record and its location. It tries again if records were removed meanwhile.
 func (r *Reader) readRetrying(index uint64) (l *hraft.Log, p *location, err error) {
 	for {
 		if p, err = r.s.locate(index); err != nil {
@@ -173,9 +173,9 @@ func (r *Reader) readRetrying(index uint64) (l *hraft.Log, p *location, err erro
 type location struct {
 	g           *segment
 	offset, end int64
-	next        uint64 // behind the segment's last record
-	scanned     bool   // whether offset and end are known
-	lost        uint64 // the record behind those that cannot be read
+	next        uint64 // index after the segment's last record
+	scanned     bool   // offset and end are known
+	lost        uint64 // the first record after the unreadable ones
 	removals    int
 }
 
@@ -228,7 +228,7 @@ func (r *Reader) read(p *location, index uint64) (*hraft.Log, error) {
 	return p.g.read(r.f, p.offset, p.end, index)
 }
 
-// scan finds the records of a kept segment.
+// scan finds the records of a retained segment.
 func (r *Reader) scan(p *location, index uint64) error {
 	g := &segment{codec: p.g.codec, f: r.f}
 	if _, err := g.scan(); err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// keeping is a log whose beginning was cut off and kept, several segments of it, and was closed.
-func keeping(t *testing.T, keys *seal.Ring) (files *memory, kept, want []*hraft.Log) {
+// newKeptLog returns the files of a closed log, several segments of whose beginning were cut off and retained.
+func newKeptLog(t *testing.T, keys *seal.Ring) (files *memoryFS, kept, want []*hraft.Log) {
 	t.Helper()
-	s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, keys)}
 	s.open()
 	for i := range uint64(60) {
 		s.want = append(s.want, record(i+1, i*8+1, 200))
@@ -26,24 +26,24 @@ func keeping(t *testing.T, keys *seal.Ring) (files *memory, kept, want []*hraft.
 	return s.files.killed(), s.want[:45], s.want[45:]
 }
 
-// watched is a file system that notes which files are opened, and how much of them is read.
-type watched struct {
-	*memory
+// watchedFS is a file system that records which files are opened, and how much of them is read.
+type watchedFS struct {
+	*memoryFS
 	opened map[string]bool
 	read   map[string]int
 }
 
-func watch(files *memory) watched { return watched{files, map[string]bool{}, map[string]int{}} }
+func watch(files *memoryFS) watchedFS { return watchedFS{files, map[string]bool{}, map[string]int{}} }
 
-func (w watched) Open(name string) (File, error) {
+func (w watchedFS) Open(name string) (File, error) {
 	w.opened[filepath.Base(name)] = true
-	f, err := w.memory.Open(name)
+	f, err := w.memoryFS.Open(name)
 	return watchedFile{f, w, filepath.Base(name)}, err
 }
 
 type watchedFile struct {
 	File
-	w    watched
+	w    watchedFS
 	name string
 }
 
@@ -53,13 +53,13 @@ func (f watchedFile) ReadAt(b []byte, at int64) (int, error) {
 	return n, err
 }
 
-// TestAStartReadsNoKeptRecord: kept segments are neither read nor opened before a reader comes, and a reader opens
-// those that it reads.
+// TestAStartReadsNoKeptRecord: a start neither opens nor reads retained segments, and a Reader opens only those that
+// it reads.
 func TestAStartReadsNoKeptRecord(t *testing.T) {
 	t.Parallel()
-	files, kept, want := keeping(t, nil)
+	files, kept, want := newKeptLog(t, nil)
 	w := watch(files)
-	log, err := Open("log", small(w, nil))
+	log, err := Open("log", smallSegments(w, nil))
 	must(t, err)
 	first := log.segs[len(log.segs)-1].first
 	for _, g := range log.segs {
@@ -85,20 +85,21 @@ func TestAStartReadsNoKeptRecord(t *testing.T) {
 	if err != nil || opened != 1 {
 		t.Errorf("one record, and %d kept segments were opened: %v", opened, err)
 	}
-	must(t, errors.Join(keeps(log, kept, want), log.Close()))
+	must(t, errors.Join(compareKept(log, kept, want), log.Close()))
 	if _, err := log.Reader().Read(1); !errors.Is(err, ErrClosed) {
 		t.Errorf("read from a closed log: %v", err)
 	}
 }
 
-// TestDamageOfKeptRecords: a bit that changed in a kept segment, or a kept segment that is gone, costs kept records
-// up to there and nothing else: the log opens, goes on, and says once what was lost. No record is another.
+// TestDamageOfKeptRecords: if a bit changes in a retained segment, or the segment is missing, the retained records up
+// to there are lost and nothing else. The log opens, goes on, and reports the loss once. A Reader never returns a
+// wrong record.
 func TestDamageOfKeptRecords(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			made, kept, want := keeping(t, keys)
+			made, kept, want := newKeptLog(t, keys)
 			var names []string
 			for name := range made.now {
 				if first, ok := parseSegmentName(filepath.Base(name)); ok && first < 38 {
@@ -117,7 +118,7 @@ func TestDamageOfKeptRecords(t *testing.T) {
 					b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
 				}
 				told := 0
-				o := small(files, keys)
+				o := smallSegments(files, keys)
 				o.Lost = func(error) { told++ }
 				log, err := Open("log", o)
 				must(t, err)
@@ -133,18 +134,18 @@ func TestDamageOfKeptRecords(t *testing.T) {
 				}
 				r.Close()
 				left := slices.DeleteFunc(slices.Clone(kept), func(l *hraft.Log) bool { return l.Index < log.FirstKept() })
-				must(t, errors.Join(holds(log, want), keeps(log, left, want)))
+				must(t, errors.Join(compareLog(log, want), compareKept(log, left, want)))
 				if lost := len(left) < len(kept); lost != (told > 0) || told > 1 {
 					t.Fatalf("%d of %d records are left, and that was told %d times", len(left), len(kept), told)
 				} else if lost {
 					found++
 				}
-				if i%2 == 0 { // what cannot be read is not written again, and goes
+				if i%2 == 0 { // a rewrite drops unreadable records
 					must(t, log.Reseal(want[len(want)-1].Index))
 				} else {
 					must(t, log.Erase(1, eraseData))
 				}
-				must(t, errors.Join(holds(log, want), keeps(log, left, want), log.Close()))
+				must(t, errors.Join(compareLog(log, want), compareKept(log, left, want), log.Close()))
 			}
 			if found < 50 {
 				t.Errorf("%d times something was lost", found)
@@ -153,11 +154,11 @@ func TestDamageOfKeptRecords(t *testing.T) {
 	}
 }
 
-// TestReadersBesideAWriter: records are read while others are stored, cut off, dropped, rewritten and erased; each is
-// what it was or is gone.
+// TestReadersBesideAWriter: readers run while records are stored, cut off, dropped, rewritten and erased. Each read
+// returns the original record, its erased form, or an error.
 func TestReadersBesideAWriter(t *testing.T) {
 	t.Parallel()
-	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 	s.open()
 	store := func(n int) {
 		for range n {
@@ -207,13 +208,12 @@ func TestReadersBesideAWriter(t *testing.T) {
 	must(t, s.log.Close())
 }
 
-// TestSalvageReadsNoKeptRecord: what a node that is alone makes of a damaged log does not take what is kept into
-// memory.
+// TestSalvageReadsNoKeptRecord: Salvage of a damaged log does not read the retained records into memory.
 func TestSalvageReadsNoKeptRecord(t *testing.T) {
 	t.Parallel()
-	files, kept, want := keeping(t, nil)
+	files, kept, want := newKeptLog(t, nil)
 	w := watch(files)
-	r := Salvage("log", small(w, nil), want[0].Index)
+	r := Salvage("log", smallSegments(w, nil), want[0].Index)
 	if r.End != want[len(want)-1].Index || r.Open || len(r.Records) != len(want) {
 		t.Errorf("it ended at %d, open %v, with %d records", r.End, r.Open, len(r.Records))
 	}

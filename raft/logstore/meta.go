@@ -21,14 +21,14 @@ const metaFile = "meta"
 // meta is the content of that file.
 type meta struct {
 	Salt   uint64
-	First  uint64 // the log's first record; those before it were deleted, or are kept
-	Kept   uint64 // the first record that is kept (kept.go), First when none is
-	Newest uint64 // the segment that was begun last; 0 for none
-	Last   uint64 // the last record of a store that was closed; 0 when it was not
+	First  uint64 // the log's first record; earlier ones were deleted or are retained
+	Kept   uint64 // the first retained record (kept.go); equal to First if there is none
+	Newest uint64 // the newest segment; 0 for none
+	Last   uint64 // the last record of a closed store; 0 while the store is open
 
-	CutTerm, CutIndex uint64 // Cut
+	CutTerm, CutIndex uint64 // see LastCut
 
-	Committed uint64 // see Committed; marks may say more
+	Committed uint64 // see Committed; marks may hold a later index
 }
 
 func newMeta() meta {
@@ -37,7 +37,7 @@ func newMeta() meta {
 	return meta{Salt: binary.BigEndian.Uint64(b[:])}
 }
 
-// readMeta reads the file; fs.ErrNotExist when there is none.
+// readMeta reads the file; fs.ErrNotExist if there is none.
 func readMeta(files FS, dir string, keys *seal.Ring) (m meta, err error) {
 	raw, err := readAll(files, filepath.Join(dir, metaFile), math.MaxInt64)
 	if err != nil {
@@ -49,7 +49,7 @@ func readMeta(files FS, dir string, keys *seal.Ring) (m meta, err error) {
 	return m, nil
 }
 
-// pack is a value as it is stored: as a line of JSON, or that sealed, and behind it the CRC-32C of what is before.
+// pack encodes a value for storage: a line of JSON, sealed if there are keys, followed by its CRC-32C.
 func pack(keys *seal.Ring, val any) ([]byte, error) {
 	plain, err := json.Marshal(val)
 	if err != nil {
@@ -58,7 +58,7 @@ func pack(keys *seal.Ring, val any) ([]byte, error) {
 	return syncwriter.Summed(keys.Bytes(plain)), nil
 }
 
-// unpack reads what pack made.
+// unpack decodes a value that pack encoded.
 func unpack(keys *seal.Ring, raw []byte, val any) error {
 	b, whole := syncwriter.Unsummed(raw)
 	if !whole {
@@ -77,9 +77,9 @@ func unpack(keys *seal.Ring, raw []byte, val any) error {
 	return err
 }
 
-// updateMeta replaces meta. Tasks that change it take turns.
+// updateMeta replaces meta. Callers take turns.
 func (s *Store) updateMeta(to func(m *meta)) error {
-	s.metaTurn <- struct{}{} // the disk is slow: never hold the mutex across a write
+	s.metaTurn <- struct{}{} // a channel, because the disk is slow and no mutex is held across a write
 	defer func() { <-s.metaTurn }()
 	m := *s.meta.Load()
 	m.Committed = s.Committed()
@@ -94,19 +94,18 @@ func (s *Store) updateMeta(to func(m *meta)) error {
 	return err
 }
 
-// NoteCommitted remembers that records up to an index are committed. It reaches the disk with the next records, or
-// with StoreCommitted.
+// NoteCommitted notes that records up to an index are committed. The next stored records, or StoreCommitted, write
+// the index to disk.
 func (s *Store) NoteCommitted(index uint64) {
 	for was := s.committed.Load(); was < index && !s.committed.CompareAndSwap(was, index); was = s.committed.Load() {
 	}
 }
 
-// Committed is the last record that is known to be committed: NoteCommitted was called for it, in this process or in
-// one before.
+// Committed returns the highest index that NoteCommitted was called with, in this process or an earlier one.
 func (s *Store) Committed() uint64 { return s.committed.Load() }
 
-// StoreCommitted puts what Committed says on the disk. The next records bring it there as well, but they may be long
-// in coming.
+// StoreCommitted writes the committed index to disk. The next stored records would write it as well, but they may
+// come much later.
 func (s *Store) StoreCommitted() error {
 	if s.committed.Load() <= s.meta.Load().Committed {
 		return nil
@@ -120,7 +119,7 @@ func (s *Store) hadRecords() bool {
 	return m.First > 0 || m.Newest > 0
 }
 
-// readAll reads a file, but no more than so many bytes of its beginning.
+// readAll reads at most the first most bytes of a file.
 func readAll(files FS, name string, most int64) (_ []byte, err error) {
 	f, err := files.Open(name)
 	if err != nil {

@@ -2,10 +2,10 @@ package logstore
 
 import hraft "github.com/hashicorp/raft"
 
-// RetryingStable is the library's store of term and vote. The library panics when it cannot store one of them; on a
-// full disk this store waits for room instead, and the member stays silent as if it were cut off. Log records do not
-// wait: the library passes their rejection on. On a disk that failed otherwise it waits until the member has stopped,
-// or returns when it is only starting.
+// RetryingStable is the library's store of term and vote. The library panics when it cannot store one of them. So on
+// a full disk this store waits for space, and the member stays silent as if it were cut off. Log records do not wait:
+// the library passes their rejection on. After any other disk failure the store waits until the member has stopped;
+// during a start it returns the error.
 type RetryingStable struct {
 	hraft.StableStore
 	Disk *Disk
@@ -21,7 +21,7 @@ func (s RetryingStable) SetUint64(key []byte, val uint64) error {
 	return s.store(func() error { return s.StableStore.SetUint64(key, val) })
 }
 
-// store repeats a write while there is no room. If the member stops meanwhile it returns success: by then every
+// store repeats a write while the disk is full. If the member stops meanwhile, store returns success: by then every
 // connection is closed, so no other member hears of a vote that is not on disk.
 func (s RetryingStable) store(write func() error) error {
 	for told := false; ; told = true {

@@ -11,15 +11,15 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// Remains holds what the files of a damaged log still prove.
+// Remains holds the intact records of a damaged log.
 type Remains struct {
 	Records map[uint64]*hraft.Log
-	End     uint64 // the last record that is known to have been there
-	Open    bool   // there may have been records behind End
+	End     uint64 // the last record that the log is known to have had
+	Open    bool   // there may have been records after End
 }
 
-// Salvage reads whatever can be read of the log in a directory, past damage, from a record on. Each frame has a
-// checksum of its own, so an intact one counts wherever it is found. It changes no file.
+// Salvage reads the intact frames of the log in a directory, from a record on. Each frame has its own checksum, so an
+// intact one counts wherever it is found. Salvage changes no file.
 func Salvage(dir string, o Options, from uint64) Remains {
 	o.FS = cmp.Or[FS](o.FS, OS{})
 	r := Remains{Records: map[uint64]*hraft.Log{}}
@@ -27,7 +27,7 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	if err == nil {
 		r.End = max(m.Last, max(m.Newest, m.First, 1)-1)
 	}
-	names, _ := o.FS.List(dir) // without a list there are no segments
+	names, _ := o.FS.List(dir) // if this fails, there are no segments
 	files, salts := map[uint64][]byte{}, []uint64{m.Salt}
 	var firsts []uint64
 	for _, name := range names {
@@ -38,7 +38,7 @@ func Salvage(dir string, o Options, from uint64) Remains {
 	slices.Sort(firsts)
 	for i, first := range firsts {
 		wanted := i+1 == len(firsts) || firsts[i+1] > max(from, m.First)
-		most := int64(headerSize) // of kept records, which may be many, the header alone
+		most := int64(headerSize) // only the header of retained segments, which may be many
 		if wanted {
 			most = math.MaxInt64
 		}
@@ -51,7 +51,7 @@ func Salvage(dir string, o Options, from uint64) Remains {
 		}
 		r.End = max(r.End, max(first, 1)-1)
 	}
-	newest, cut := uint64(0), true // of the newest segment: whether it is not known to be as long as it was
+	newest, cut := uint64(0), true // of the newest segment: whether its end may be missing
 	salts = slices.Compact(slices.Sorted(slices.Values(salts)))
 	for _, first := range slices.Sorted(maps.Keys(files)) {
 		newest, cut = first, true
@@ -62,16 +62,16 @@ func Salvage(dir string, o Options, from uint64) Remains {
 		}
 	}
 	switch {
-	case m.Last > 0: // it was closed
-	case err == nil && m.Newest == 0: // it had no records
+	case m.Last > 0: // the store was closed
+	case err == nil && m.Newest == 0: // the store had no records
 	default:
 		r.Open = newest < m.Newest || cut
 	}
 	return r
 }
 
-// collect adds the intact frames of a segment, and returns the least length that the file had; 0 when nothing in it
-// is intact.
+// collect adds the intact frames of a segment. It returns the least length that the file had; 0 if no frame is
+// intact.
 func (r *Remains) collect(c codec, raw []byte, from uint64) (was int64) {
 	if size, err := c.checkHeader(raw); err == nil {
 		was = size

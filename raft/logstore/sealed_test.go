@@ -9,12 +9,12 @@ import (
 
 func newRing() *seal.Ring { return seal.Ephemeral([]seal.Master{seal.NewMaster()}) }
 
-// TestTheKeyMustFit: a log of another kind, or key, is rejected and not taken for damaged.
+// TestTheKeyMustFit: a log of another kind, or under another key, is rejected and does not count as damaged.
 func TestTheKeyMustFit(t *testing.T) {
 	t.Parallel()
 	files, keys := newMemory(), newRing()
 	fill := func(keys *seal.Ring) {
-		log, err := Open("log", small(files, keys))
+		log, err := Open("log", smallSegments(files, keys))
 		must(t, err)
 		must(t, errors.Join(log.StoreLog(record(1, 1, 0)), log.Close()))
 	}
@@ -23,25 +23,25 @@ func TestTheKeyMustFit(t *testing.T) {
 		keys *seal.Ring
 		want error
 	}{{nil, seal.ErrSealed}, {newRing(), seal.ErrKey}} {
-		if _, err := Open("log", small(files, tc.keys)); !errors.Is(err, tc.want) || errors.Is(err, ErrDamaged) {
+		if _, err := Open("log", smallSegments(files, tc.keys)); !errors.Is(err, tc.want) || errors.Is(err, ErrDamaged) {
 			t.Errorf("got %v, want %v", err, tc.want)
 		}
 	}
 	files = newMemory()
 	fill(nil)
-	if _, err := Open("log", small(files, keys)); !errors.Is(err, seal.ErrPlain) {
+	if _, err := Open("log", smallSegments(files, keys)); !errors.Is(err, seal.ErrPlain) {
 		t.Errorf("a plain log: %v", err)
 	}
 }
 
-// TestReseal: segments that were written under a key that was replaced are rewritten, those that came later are not;
-// then the log needs the new key alone.
+// TestReseal: segments under a replaced key are rewritten, newer ones are not. Afterwards the log needs only the new
+// key.
 func TestReseal(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
 	keys, err := seal.Create(home, masters)
 	must(t, err)
-	s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, keys)}
 	s.open()
 	store := func(n int) {
 		t.Helper()
@@ -75,8 +75,8 @@ func TestReseal(t *testing.T) {
 		if len(s.log.segs) != segs || s.log.segs[segs-1] != newest {
 			t.Error("what was written under the active key was written again")
 		}
-		must(t, errors.Join(holds(s.log, s.want), s.o.Keys.Retire()))
+		must(t, errors.Join(compareLog(s.log, s.want), s.o.Keys.Retire()))
 		next(1)
-		must(t, holds(s.log, s.want))
+		must(t, compareLog(s.log, s.want))
 	}
 }

@@ -12,26 +12,26 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// segment is a file of records that follow one another.
+// segment is a file of consecutive records.
 type segment struct {
 	codec
 	f        File
 	name     string
-	offsets  []uint32 // of the records, the first one's first
+	offsets  []uint32 // of the records, in order
 	tail     int64    // offset of the next frame
-	dirtyEnd int64    // the file is zero from here on; after tail when a write has failed
-	size     int64    // how long the file is
+	dirtyEnd int64    // the file is zero from here on; greater than tail after a failed write
+	size     int64    // length of the file
 
 	committed uint64 // the last committed record that the marks name
 
-	kept bool // f is nil, and offsets is nil until a Reader has come; see kept.go
+	kept bool // the records are retained, but not part of the log: f is nil, and offsets is nil until a Reader scans it; see kept.go
 }
 
 const segmentSuffix = ".seg"
 
 func segmentName(first uint64) string { return fmt.Sprintf("%020d%s", first, segmentSuffix) }
 
-// parseSegmentName is the first record of a segment, as its name says.
+// parseSegmentName returns the index of a segment's first record, which its file name states.
 func parseSegmentName(name string) (first uint64, ok bool) {
 	digits, ok := strings.CutSuffix(name, segmentSuffix)
 	first, err := strconv.ParseUint(digits, 10, 64)
@@ -58,7 +58,7 @@ func (g *segment) close() error {
 	return g.f.Close()
 }
 
-// create makes a segment that holds records, and gives it its name once it is on disk.
+// create makes a segment with the given records, and publishes it under its name once it is on disk.
 func (s *Store) create(first uint64, logs []*hraft.Log) (*segment, error) {
 	g, err := s.prepare(first, logs)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Store) create(first uint64, logs []*hraft.Log) (*segment, error) {
 	return g, nil
 }
 
-// prepare makes a segment under a temporary name; the next start removes it if it was not published.
+// prepare makes a segment under a temporary name. If it is never published, the next start removes it.
 func (s *Store) prepare(first uint64, logs []*hraft.Log) (_ *segment, err error) {
 	g := &segment{codec: codec{s.o.Keys, s.meta.Load().Salt, first}, name: s.segmentPath(first), tail: headerSize}
 	frames, offsets, err := g.encode(nil, logs)
@@ -108,7 +108,7 @@ func (s *Store) discard(g *segment) error {
 	return errors.Join(g.f.Close(), s.o.FS.Remove(g.name+unfinished))
 }
 
-// encode appends to b the frames of records that go to the segment's end, and returns their offsets.
+// encode appends the frames of the segment's next records to b, and returns the offsets of the records.
 func (g *segment) encode(b []byte, logs []*hraft.Log) (_ []byte, offsets []uint32, err error) {
 	for _, l := range logs {
 		if g.tail+int64(len(b)) > 1<<32-1 {
@@ -120,8 +120,8 @@ func (g *segment) encode(b []byte, logs []*hraft.Log) (_ []byte, offsets []uint3
 	return b, offsets, nil
 }
 
-// append writes records behind the last one, followed by zeros where the file has no allocated room or a failed write
-// may have left bytes. It reuses buf.
+// append writes records after the last one, followed by zeros where the file has no allocated space or where a failed
+// write may have left bytes. It reuses buf.
 func (s *Store) append(g *segment, buf []byte, logs []*hraft.Log) ([]byte, error) {
 	b, offsets, err := g.encode(buf[:0], logs)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Store) append(g *segment, buf []byte, logs []*hraft.Log) ([]byte, error
 	n, err := g.f.WriteAt(b, g.tail)
 	g.dirtyEnd = max(g.dirtyEnd, g.tail+int64(n))
 	if err != nil {
-		if _, clean := g.f.WriteAt(make([]byte, n), g.tail); clean == nil { // so that a rejected record is not found after a kill
+		if _, clean := g.f.WriteAt(make([]byte, n), g.tail); clean == nil { // zeros, so that a start after a kill does not find the rejected record
 			g.dirtyEnd = g.tail
 		}
 		return b, err
@@ -150,14 +150,14 @@ func (s *Store) append(g *segment, buf []byte, logs []*hraft.Log) ([]byte, error
 	return b, nil
 }
 
-// roundUp is the length given to a file that is to hold n bytes.
+// roundUp returns the length of a file that is to hold n bytes.
 func (s *Store) roundUp(n int64) int64 {
 	step := min(extendBy, s.o.SegmentBytes)
 	return (n + step - 1) / step * step
 }
 
-// sync puts the written records on the disk, then marks them. A mark that cannot be written is not a failure: the
-// records are on disk, and the next write meets the same disk.
+// sync syncs the written records to disk, then writes a mark. It ignores a failure to write the mark: the records are
+// on disk, and the next write meets the same disk.
 func (s *Store) sync(g *segment) error {
 	if err := s.failedSync(g.f.Sync()); err != nil {
 		return err
@@ -175,8 +175,8 @@ func (s *Store) sync(g *segment) error {
 
 // An ending describes the end of the last segment on disk.
 type ending struct {
-	torn     bool // there are bytes behind the last record, or mark, that are neither
-	unmarked bool // the disk is not known to have the last record
+	torn     bool // bytes after the last record or mark form no frame
+	unmarked bool // no mark follows the last record, so it may not be on disk
 }
 
 // load reads a segment.
@@ -192,7 +192,7 @@ func (s *Store) load(first uint64) (g *segment, end ending, err error) {
 	return g, end, nil
 }
 
-// scan finds the records of a segment. It passes over a damaged mark when the next record is intact.
+// scan finds the records of a segment. It skips a damaged mark if the next record is intact.
 func (g *segment) scan() (end ending, err error) {
 	if g.size, err = g.f.Size(); err != nil {
 		return end, err
@@ -232,7 +232,7 @@ func (g *segment) scan() (end ending, err error) {
 	}
 }
 
-// recordAt reports whether the next record is at an offset.
+// recordAt reports whether the next record begins at an offset.
 func (g *segment) recordAt(raw []byte, offset int64) bool {
 	if offset > int64(len(raw)) {
 		return false
@@ -241,8 +241,8 @@ func (g *segment) recordAt(raw []byte, offset int64) bool {
 	return err == nil && l != nil && l.Index == g.nextIndex()
 }
 
-// syncEnding puts the end of the last segment on disk as it was read: the records that scan found may so far be in the
-// system's memory only.
+// syncEnding syncs the end of the last segment to disk as it was read: the records that scan found may so far be only
+// in the system's page cache.
 func (s *Store) syncEnding(g *segment, end ending) error {
 	if end.torn {
 		if _, err := g.f.WriteAt(make([]byte, g.dirtyEnd-g.tail), g.tail); err != nil {
@@ -250,7 +250,7 @@ func (s *Store) syncEnding(g *segment, end ending) error {
 		}
 		g.dirtyEnd = g.tail
 	}
-	if end.unmarked && g.tail+markSize > g.size { // the room for the mark was torn off
+	if end.unmarked && g.tail+markSize > g.size { // the space for the mark is missing
 		size := s.roundUp(g.tail + markSize)
 		if _, err := g.f.WriteAt(make([]byte, size-g.tail), g.tail); err != nil {
 			return err
@@ -279,7 +279,7 @@ func (g *segment) read(f File, offset, end int64, index uint64) (*hraft.Log, err
 	return l, err
 }
 
-// unreadable turns a disk's read error into ErrDamaged.
+// unreadable converts a disk's read error to ErrDamaged.
 func unreadable(err error) error {
 	if errors.Is(err, syscall.EIO) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

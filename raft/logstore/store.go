@@ -16,56 +16,56 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Options say how a store works; a zero means the default next to it.
+// Options configure a store. A zero value stands for the default named in the field's comment.
 type Options struct {
 	FS           FS          // OS
 	Keys         *seal.Ring  // nil: nothing is encrypted
-	SegmentBytes int64       // 8 MiB: of a segment, unless the log is large
-	Leads        func() bool // whether StoreLogs need not wait for the disk now (unsynced.go); nil: never
-	Failed       func(error) // told of a sync that failed when no caller waited for it; nil: nothing
+	SegmentBytes int64       // 8 MiB: size of a segment, unless the log is large
+	Leads        func() bool // reports whether StoreLogs may return before the sync (unsynced.go); nil: never
+	Failed       func(error) // gets the error of a background sync; may be nil
 
-	Retain func() uint64 // the first record that is wanted when the log's beginning is cut off; nil: the cut ones are not
-	Lost   func(error)   // told of kept records that cannot be read; nil: nothing
+	Retain func() uint64 // returns the first record to retain when the log's beginning is cut off; nil: none is retained
+	Lost   func(error)   // gets an error about retained records that cannot be read; may be nil
 }
 
-// extendBy is the number of bytes by which the last segment grows at a time: the sync of a write within the file's
-// length is the fastest.
+// extendBy is the number of bytes by which the last segment grows at a time. A sync is fastest when the write does
+// not change the file's length.
 const extendBy = 512 << 10
 
-// A log has hardly more than manySegments, unless they would be larger than maxSegment.
+// A log has about manySegments at most, unless the segments would be larger than maxSegment.
 const (
 	manySegments = 64
 	maxSegment   = 1 << 30
 )
 
-// ErrUnsynced says that a sync failed: the written bytes may or may not be on disk.
+// ErrUnsynced reports a failed sync: the written bytes may or may not be on disk.
 var ErrUnsynced = errors.New("sync of the log")
 
-// Store is a member's log. One task at a time stores and deletes (turn); any may read. mu guards segs, cuts and the
-// ends of segments, and is never held over I/O.
+// Store is a member's log. One task at a time stores and deletes (turn); any task may read. mu guards segs, removals
+// and the ends of segments, and is never held over I/O.
 type Store struct {
 	dir           string
 	o             Options
 	dirLock       Dir
 	meta          atomic.Pointer[meta]
 	metaTurn      chan struct{}
-	turn          chan struct{} // held by the task that writes records; the disk is slow, so no mutex is held across a write
+	turn          chan struct{} // held by the writing task; a channel, because the disk is slow and no mutex is held across a write
 	buf           []byte
 	pendingSync   atomic.Pointer[unsyncedAppend]
-	syncFailure   atomic.Pointer[error] // of a sync
-	firstReadable atomic.Uint64         // no kept record before it can be read
+	syncFailure   atomic.Pointer[error] // the first failed sync
+	firstReadable atomic.Uint64         // the first retained record that can be read
 
 	committed atomic.Uint64 // see Committed
 	busy      atomic.Int64  // see Busy
 
 	mu       sync.RWMutex
 	segs     []*segment // the oldest first
-	removals int        // how often records were removed
+	removals int        // counts removals of records
 	closed   bool
 }
 
-// Open opens the store in a directory, which is made when there is none, and reads all of the log in it. ErrDamaged
-// says that its files do not hold what was written into them; they are left as they are.
+// Open opens the store in a directory, which it creates if necessary, and reads the whole log. It returns ErrDamaged
+// if the files differ from the bytes that were written, and leaves them unchanged.
 func Open(dir string, o Options) (_ *Store, err error) {
 	o.FS = cmp.Or[FS](o.FS, OS{})
 	o.SegmentBytes = cmp.Or(o.SegmentBytes, 8<<20)
@@ -106,8 +106,8 @@ func (s *Store) open() error {
 	return s.loadAll(firsts)
 }
 
-// list returns the first records of the segments there are, and removes files that a crash left unfinished. used
-// reports that the directory has files which are only made after meta.
+// list returns the first record of each segment, and removes files that a crash left unfinished. used reports whether
+// the directory has files that are only made after meta.
 func (s *Store) list() (firsts []uint64, used bool, err error) {
 	names, err := s.o.FS.List(s.dir)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Store) list() (firsts []uint64, used bool, err error) {
 // loadAll reads the segments and compares them with meta.
 func (s *Store) loadAll(firsts []uint64) error {
 	m := s.meta.Load()
-	for len(firsts) > 0 && (m.Newest == 0 || len(firsts) > 1 && firsts[1] <= m.Kept) { // deleted, or begun for no record, when a crash came
+	for len(firsts) > 0 && (m.Newest == 0 || len(firsts) > 1 && firsts[1] <= m.Kept) { // a crash left a deleted segment, or a new one without records
 		if err := s.o.FS.Remove(s.segmentPath(firsts[0])); err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (s *Store) LastIndex() (uint64, error) {
 	return s.end(), nil
 }
 
-// end is the last record; 0 for none. mu is held.
+// end returns the index of the last record; 0 if there is none. The caller holds mu.
 func (s *Store) end() uint64 {
 	if len(s.segs) == 0 {
 		return 0
@@ -200,7 +200,7 @@ func (s *Store) end() uint64 {
 
 // GetLog implements hraft.LogStore.
 func (s *Store) GetLog(index uint64, l *hraft.Log) error {
-	if index < s.meta.Load().First { // records that are kept before are not part of the log
+	if index < s.meta.Load().First { // retained records before the first are not part of the log
 		return hraft.ErrLogNotFound
 	}
 	r := s.Reader()
@@ -212,7 +212,7 @@ func (s *Store) GetLog(index uint64, l *hraft.Log) error {
 	return err
 }
 
-// segmentOf is the place in segs of the segment that has a record. mu is held.
+// segmentOf returns the position in segs of the segment that has a record. The caller holds mu.
 func (s *Store) segmentOf(index uint64) int {
 	i, exact := slices.BinarySearchFunc(s.segs, index, func(g *segment, index uint64) int { return cmp.Compare(g.first, index) })
 	if !exact {
@@ -253,7 +253,7 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	if err != nil {
 		return err
 	}
-	if s.meta.Load().Last != 0 { // the store is in use again; Open does not write this, so that opening needs no disk space
+	if s.meta.Load().Last != 0 { // the store is in use again. Open does not write this, because it must need no disk space
 		if err := s.updateMeta(func(m *meta) { m.Last = 0 }); err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 		return err
 	}
 	if cap(s.buf) > 4<<20 {
-		s.buf = nil // one large batch does not pin its buffer
+		s.buf = nil // release the buffer of a large batch
 	}
 	if s.mayReturnEarly(logs) {
 		s.syncInBackground(g, logs[0].Index)
@@ -271,14 +271,14 @@ func (s *Store) StoreLogs(logs []*hraft.Log) error {
 	return s.sync(g)
 }
 
-// addBusy counts work that began at start.
+// addBusy adds the time since start to Busy.
 func (s *Store) addBusy(start time.Time) { s.busy.Add(int64(time.Since(start))) }
 
-// Busy returns how long the store has been writing and syncing records. It does one at a time, so one that is busy for
-// a second in each second cannot take more.
+// Busy returns how long the store has been writing and syncing records. It does one write at a time, so a store that
+// is busy for a second in each second is at its limit.
 func (s *Store) Busy() time.Duration { return time.Duration(s.busy.Load()) }
 
-// segmentFor returns the segment that takes these records, and begins a new one when the last is full.
+// segmentFor returns the segment for these records, and begins a new one if the last is full.
 func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 	all := int64(0)
 	for _, g := range s.segs {
@@ -286,7 +286,7 @@ func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 			all += g.size
 		}
 	}
-	limit := min(max(s.o.SegmentBytes, all/manySegments), maxSegment) // each segment is a file that is open
+	limit := min(max(s.o.SegmentBytes, all/manySegments), maxSegment) // each segment is an open file
 	size := int64(markSize)
 	for _, l := range logs {
 		size += headSize + sumSize + seal.Overhead + int64(len(l.Data)+len(l.Extensions))
@@ -307,7 +307,7 @@ func (s *Store) segmentFor(logs []*hraft.Log) (*segment, error) {
 			m.First, m.Kept = first, first
 		}
 	})
-	if err != nil { // the next records may go to the last segment: a crash must not bring this one back
+	if err != nil { // the next records may go to the last segment, so a crash must not bring this one back
 		return nil, errors.Join(err, g.f.Close(), s.o.FS.Remove(g.name), s.syncDir())
 	}
 	s.mu.Lock()
@@ -331,13 +331,13 @@ func (s *Store) lock() error {
 
 func (s *Store) unlock() { <-s.turn }
 
-// Close writes into meta where the log ends, so that a log that ends before is found at the next start.
+// Close writes the log's end into meta, so that the next start detects a log that ends earlier.
 func (s *Store) Close() error {
 	err := s.lock()
 	if err == nil {
 		defer s.unlock()
 		if n := len(s.segs); n > 0 {
-			err = s.segs[n-1].f.Sync() // the mark
+			err = s.segs[n-1].f.Sync() // syncs the last mark
 		}
 		if err == nil {
 			err = s.updateMeta(func(m *meta) { m.Last = s.end() })

@@ -16,29 +16,29 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A fataler is a testing.TB or a rapid.T.
+// fataler is a testing.TB or a rapid.T.
 type fataler interface {
 	Helper()
 	Fatal(...any)
 	Fatalf(string, ...any)
 }
 
-// shelf is a store, and next to it what it must hold.
-type shelf struct {
+// modelStore is a store together with a model of its content.
+type modelStore struct {
 	t     fataler
-	files *memory
+	files *memoryFS
 	o     Options
 	log   *Store
-	want  []*hraft.Log // one after the other
-	kept  []*hraft.Log // before those
+	want  []*hraft.Log // the log's records, in order
+	kept  []*hraft.Log // the retained records before want
 
-	committed uint64 // what the disk surely knows
+	committed uint64 // the committed index that is certainly on disk
 
-	retain uint64 // what Options.Retain says
+	retain uint64 // result of Options.Retain
 }
 
-// small are options with which a few records fill a segment.
-func small(files FS, keys *seal.Ring) Options {
+// smallSegments returns options with which a few records fill a segment.
+func smallSegments(files FS, keys *seal.Ring) Options {
 	return Options{FS: files, Keys: keys, SegmentBytes: 2 << 10}
 }
 
@@ -49,7 +49,7 @@ func must(t fataler, err error) {
 	}
 }
 
-func (s *shelf) open() {
+func (s *modelStore) open() {
 	s.t.Helper()
 	s.o.FS, s.o.Retain = s.files, func() uint64 { return s.retain }
 	s.o.Lost = func(err error) { s.t.Fatalf("lost: %v", err) }
@@ -60,19 +60,19 @@ func (s *shelf) open() {
 	s.log = log
 }
 
-func (s *shelf) last() uint64 {
+func (s *modelStore) last() uint64 {
 	if len(s.want) == 0 {
 		return 0
 	}
 	return s.want[len(s.want)-1].Index
 }
 
-// keptOf are the records that are kept of those before a cut.
-func (s *shelf) keptOf(cut []*hraft.Log) []*hraft.Log {
+// retained returns the records of a cut that are retained.
+func (s *modelStore) retained(cut []*hraft.Log) []*hraft.Log {
 	return slices.DeleteFunc(slices.Concat(s.kept, cut), func(l *hraft.Log) bool { return l.Index < s.retain })
 }
 
-// record makes one that is like no other.
+// record returns a unique record.
 func record(index, chance uint64, size int) *hraft.Log {
 	l := &hraft.Log{Index: index, Term: 1 + chance%9, Type: hraft.LogType(chance % 6),
 		Data: fmt.Appendf(nil, "record %d %s", chance, make([]byte, size))}
@@ -88,8 +88,8 @@ func record(index, chance uint64, size int) *hraft.Log {
 	return l
 }
 
-// holds says how a store differs from what it must hold.
-func holds(log *Store, want []*hraft.Log) error {
+// compareLog returns how a store's log differs from want.
+func compareLog(log *Store, want []*hraft.Log) error {
 	first, err := log.FirstIndex()
 	last, err2 := log.LastIndex()
 	if err := errors.Join(err, err2); err != nil {
@@ -126,8 +126,8 @@ func holds(log *Store, want []*hraft.Log) error {
 	return nil
 }
 
-// keeps says how what a Reader finds differs from the records that are kept and those of the log.
-func keeps(log *Store, kept, want []*hraft.Log) error {
+// compareKept returns how the records that a Reader finds differ from kept and want.
+func compareKept(log *Store, kept, want []*hraft.Log) error {
 	all := slices.Concat(kept, want)
 	if len(all) == 0 {
 		return nil
@@ -154,7 +154,8 @@ func keeps(log *Store, kept, want []*hraft.Log) error {
 	return nil
 }
 
-// TestTheLogIsWhatWasStored does all that the library does to a log, in any order, next to a slice of records.
+// TestTheLogIsWhatWasStored performs the library's operations on a log in random order, and compares it with a slice
+// of records.
 func TestTheLogIsWhatWasStored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -162,7 +163,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 		if rapid.Bool().Draw(t, "encrypted") {
 			keys = newRing()
 		}
-		s := &shelf{t: t, files: newMemory(), o: small(nil, keys)}
+		s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, keys)}
 		early := rapid.Bool().Draw(t, "a leader")
 		s.o.Leads = func() bool { return early }
 		s.open()
@@ -170,7 +171,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				s.t = t
-				must(t, errors.Join(holds(s.log, s.want), keeps(s.log, s.kept, s.want)))
+				must(t, errors.Join(compareLog(s.log, s.want), compareKept(s.log, s.kept, s.want)))
 				if got := s.log.Committed(); got < s.committed {
 					t.Fatalf("committed up to %d, not %d", got, s.committed)
 				}
@@ -190,7 +191,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 				}
 				n := rapid.IntRange(1, len(s.want)).Draw(t, "records")
 				must(t, s.log.DeleteRange(s.want[0].Index, s.want[n-1].Index))
-				if s.kept = s.keptOf(s.want[:n]); n == len(s.want) {
+				if s.kept = s.retained(s.want[:n]); n == len(s.want) {
 					s.kept = nil
 				}
 				s.want = s.want[n:]
@@ -222,7 +223,7 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 					before = s.want[0].Index - min(s.want[0].Index, rapid.Uint64Range(0, 20).Draw(t, "kept"))
 				}
 				must(t, s.log.Erase(before, eraseData))
-				s.kept = erasedBefore(s.kept, before)
+				s.kept = withErased(s.kept, before)
 				if all := slices.Concat(s.kept, s.want); len(all) > 0 && s.log.segs[0].first != all[0].Index {
 					t.Fatalf("the files begin at %d, not %d", s.log.segs[0].first, all[0].Index)
 				}
@@ -259,10 +260,10 @@ func TestTheLogIsWhatWasStored(t *testing.T) {
 	})
 }
 
-// TestALargeLogHasFewFiles: each is open while the store is.
+// TestALargeLogHasFewFiles: each segment is an open file, so a large log must not have too many.
 func TestALargeLogHasFewFiles(t *testing.T) {
 	t.Parallel()
-	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 	s.open()
 	for i := range uint64(3000) {
 		l := record(i+1, 1, 1000)
@@ -272,12 +273,12 @@ func TestALargeLogHasFewFiles(t *testing.T) {
 	if n := len(s.log.segs); n > 5*manySegments {
 		t.Errorf("%d files", n)
 	}
-	if err := holds(s.log, s.want); err != nil {
+	if err := compareLog(s.log, s.want); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestOneProcessHasTheLog on the machine's file system.
+// TestOneProcessHasTheLog: only one process at a time can open a log.
 func TestOneProcessHasTheLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -291,7 +292,7 @@ func TestOneProcessHasTheLog(t *testing.T) {
 	if log, err = Open(dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(holds(log, want), log.Close()); err != nil {
+	if err := errors.Join(compareLog(log, want), log.Close()); err != nil {
 		t.Error(err)
 	}
 }
@@ -318,8 +319,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a log as long as raft.Config.TrailingBytes lets a snapshot leave it, of single memories and of
-// batches.
+// BenchmarkOpen opens a log of raft.Config.TrailingBytes, with single memories and with batches.
 func BenchmarkOpen(b *testing.B) {
 	const long = 128 << 20
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {

@@ -9,10 +9,11 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// TestAFailedSyncIsTheLast: what a disk that did not sync holds is not known before it was read again.
+// TestAFailedSyncIsTheLast: after a failed sync the content of the disk is unknown until the file is read again, so
+// the store never syncs again.
 func TestAFailedSyncIsTheLast(t *testing.T) {
 	t.Parallel()
-	s := &shelf{t: t, files: newMemory(), o: small(nil, nil)}
+	s := &modelStore{t: t, files: newMemory(), o: smallSegments(nil, nil)}
 	s.open()
 	must(t, s.log.StoreLog(record(1, 1, 0)))
 	s.files.op = func(op, _ string) error {
@@ -34,23 +35,23 @@ func TestAFailedSyncIsTheLast(t *testing.T) {
 	s.want = []*hraft.Log{record(1, 1, 0)}
 	s.files = s.files.crashed(rand.New(rand.NewPCG(1, 1)))
 	s.open()
-	if holds(s.log, s.want) != nil && holds(s.log, append(s.want, record(2, 1, 0))) != nil {
-		t.Error(holds(s.log, s.want))
+	if compareLog(s.log, s.want) != nil && compareLog(s.log, append(s.want, record(2, 1, 0))) != nil {
+		t.Error(compareLog(s.log, s.want))
 	}
 }
 
-// TestALeadersRecordsAreSyncedBeside: StoreLogs does not wait for the disk of a leader, and all that rests on records
-// does.
+// TestALeadersRecordsAreSyncedBeside: on a leader StoreLogs does not wait for the disk, but everything that depends
+// on the records does.
 func TestALeadersRecordsAreSyncedBeside(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan error)
 	files := newMemory()
-	log, err := Open("log", Options{FS: slowSync{files, goOn}, Leads: func() bool { return true }})
+	log, err := Open("log", Options{FS: slowSyncFS{files, goOn}, Leads: func() bool { return true }})
 	must(t, err)
 	noop := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogNoop}
 	stored := make(chan error, 1)
 	go func() { stored <- log.StoreLog(noop) }()
-	goOn <- nil // the library acts on it by itself: it is waited for
+	goOn <- nil // StoreLogs waits, because the library acts on the record by itself
 	must(t, <-stored)
 	must(t, log.StoreLog(&hraft.Log{Index: 2, Term: 1}))
 	if log.Synced() || log.CapSynced(5) != 1 || log.CapSynced(1) != 1 {
@@ -65,14 +66,14 @@ func TestALeadersRecordsAreSyncedBeside(t *testing.T) {
 	}
 }
 
-// slowSync waits in each sync of a segment that has its name for a word.
-type slowSync struct {
-	*memory
+// slowSyncFS blocks each sync of a published segment until a test releases it.
+type slowSyncFS struct {
+	*memoryFS
 	goOn chan error
 }
 
-func (f slowSync) Create(name string) (File, error) {
-	file, err := f.memory.Create(name)
+func (f slowSyncFS) Create(name string) (File, error) {
+	file, err := f.memoryFS.Create(name)
 	return &slowFile{file, f.goOn, 0}, err
 }
 
@@ -83,7 +84,7 @@ type slowFile struct {
 }
 
 func (f *slowFile) Sync() error {
-	if f.syncs++; f.syncs > 1 { // the first makes it
+	if f.syncs++; f.syncs > 1 { // the first one creates the segment
 		if err := <-f.goOn; err != nil {
 			return err
 		}

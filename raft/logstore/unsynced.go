@@ -6,26 +6,27 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// A leader's disk syncs a record while the record is on its way to the others, so a write waits for the slower of
-// two disks and not for one after the other. StoreLogs returns, on a leader, when the records are written; they are
-// synced meanwhile. The library counts them as the leader's at once, and may take them for committed when only one
-// other disk has them. So nothing that rests on them may be seen before the leader's own disk has them:
+// A leader's disk syncs a record while the record travels to the followers, so a write waits for the slower of two
+// disks and not for one after the other. On a leader StoreLogs returns when the records are written, and syncs them
+// in the background. The library counts them as the leader's at once, and may commit them when only one other disk
+// has them. So nothing that depends on them may be visible before the leader's own disk has them:
 //
-//   - the state is given no record, and no client an answer, before (WaitSynced);
-//   - followers are told of no commit that reaches so far (CapSynced);
-//   - a leader that was deposed does not say that it has them (WaitSynced).
+//   - the state gets no such record, and no client an answer, before the sync (WaitSynced);
+//   - the leader reports no commit index that includes unsynced records (CapSynced);
+//   - a deposed leader does not claim to have the records before the sync (WaitSynced).
 //
-// So a crash takes from the leader's disk only records that no member knows to be committed, and the members that are
-// left may keep them or not. Records that are not commands, which the library acts on by itself, are synced first.
+// So a crash of the leader loses only records that no member knows to be committed, and the remaining members may
+// keep or drop them. Records that are not commands are synced before StoreLogs returns, because the library acts on
+// them by itself.
 
-// An unsyncedAppend is a sync in the background. The next append waits until it is done.
+// An unsyncedAppend is an append whose sync runs in the background. The next append waits for it.
 type unsyncedAppend struct {
-	first uint64        // of the records that are being synced
-	done  chan struct{} // closed when the disk has them, or has failed
-	err   error         // set before done is closed; nil when the disk has them
+	first uint64        // first record of the append
+	done  chan struct{} // closed when the sync has ended or failed
+	err   error         // set before done is closed; nil if the sync succeeded
 }
 
-// synced reports whether the disk has the records.
+// synced reports whether the records are on disk.
 func (u *unsyncedAppend) synced() bool {
 	if u == nil {
 		return true
@@ -38,7 +39,7 @@ func (u *unsyncedAppend) synced() bool {
 	}
 }
 
-// wait returns when the disk has the records, or has failed.
+// wait returns when the records are on disk, or the sync has failed.
 func (u *unsyncedAppend) wait() error {
 	if u == nil {
 		return nil
@@ -47,8 +48,8 @@ func (u *unsyncedAppend) wait() error {
 	return u.err
 }
 
-// mayReturnEarly reports whether StoreLogs may return before the disk has the records: on a leader, and for commands
-// only.
+// mayReturnEarly reports whether StoreLogs may return before the records are on disk: only on a leader, and only for
+// commands.
 func (s *Store) mayReturnEarly(logs []*hraft.Log) bool {
 	if s.o.Leads == nil || !s.o.Leads() {
 		return false
@@ -61,7 +62,7 @@ func (s *Store) mayReturnEarly(logs []*hraft.Log) bool {
 	return true
 }
 
-// syncInBackground syncs what was written while its caller goes on. The next writer waits for it.
+// syncInBackground syncs the written records while its caller goes on. The next writer waits for it.
 func (s *Store) syncInBackground(g *segment, first uint64) {
 	u := &unsyncedAppend{first: first, done: make(chan struct{})}
 	s.pendingSync.Store(u)
@@ -74,7 +75,7 @@ func (s *Store) syncInBackground(g *segment, first uint64) {
 	}()
 }
 
-// WaitSynced returns when this disk has the log's records up to one.
+// WaitSynced returns when this disk has the log's records up to index.
 func (s *Store) WaitSynced(index uint64) error {
 	if u := s.pendingSync.Load(); u != nil && u.first <= index {
 		return u.wait()
@@ -82,7 +83,7 @@ func (s *Store) WaitSynced(index uint64) error {
 	return nil
 }
 
-// CapSynced is the index, or the last record that this disk has if it is still writing the one at index.
+// CapSynced returns index, or the last synced record if the record at index is still being synced.
 func (s *Store) CapSynced(index uint64) uint64 {
 	if u := s.pendingSync.Load(); u != nil && u.first <= index && !u.synced() {
 		return u.first - 1
@@ -90,5 +91,5 @@ func (s *Store) CapSynced(index uint64) uint64 {
 	return index
 }
 
-// Synced reports whether this disk has all records.
+// Synced reports whether this disk has every record.
 func (s *Store) Synced() bool { return s.pendingSync.Load().synced() }

@@ -19,15 +19,15 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// The library's keys: the current term, and its last vote.
+// Keys under which the library stores the current term and its last vote.
 const (
 	KeyTerm     = "CurrentTerm"
 	keyVoteTerm = "LastVoteTerm"
 	keyVote     = "LastVoteCand"
 )
 
-// votesFile is the name of the file next to the segments that has term and vote, and votesKey the one key in it: all
-// values are one record with a checksum, so that a missing one is damage.
+// votesFile is the name of the file with the term and the vote. votesKey is the only key in it: all values form one
+// record with a checksum, so that a missing value counts as damage.
 const (
 	votesFile = "votes.db"
 	votesKey  = "votes"
@@ -36,8 +36,8 @@ const (
 // values holds the values of the library's keys.
 type values map[string][]byte
 
-// Votes keeps a member's term and vote in a raft-boltdb file, which is open as long as the member runs. It implements
-// hraft.StableStore. A value is on disk when Set returns. One task at a time writes (turn); any may read.
+// Votes stores a member's term and vote in a raft-boltdb file that stays open. It implements hraft.StableStore. A
+// value is on disk when Set returns. One task at a time writes (turn); any task may read.
 type Votes struct {
 	keys   *seal.Ring
 	bolt   *raftboltdb.BoltStore
@@ -45,9 +45,9 @@ type Votes struct {
 	values atomic.Pointer[values]
 }
 
-// OpenVotes opens the file next to an open log. ErrDamaged says that the file is gone or differs from what was
-// written. Only a log that never had records may lack the file, or have an incomplete one: the process may have
-// crashed while it created the file, which held no vote yet.
+// OpenVotes opens the file next to an open log. It returns ErrDamaged if the file is missing or damaged. Only a log
+// that never had records may have no file, or an incomplete one: the process may have crashed while it created the
+// file, which held no vote yet.
 func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 	path, used := filepath.Join(log.dir, votesFile), log.hadRecords()
 	defer func() {
@@ -80,13 +80,13 @@ func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 	return v, nil
 }
 
-// openVotes opens a file and reads it; one that was just made has no values. bbolt panics on some pages that are not
-// what it wrote, and faults on one that names a page behind the file's end.
+// openVotes opens a file and reads it. A new file has no values. bbolt panics on some damaged pages, and faults on a
+// page that refers to a page beyond the end of the file.
 func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	var file *os.File
 	defer func() {
-		if p := recover(); p != nil { // what bbolt has mapped stays, and would keep the lock
+		if p := recover(); p != nil { // the mapping of bbolt stays, and would keep the lock
 			v, err = nil, errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 		}
 	}()
@@ -119,8 +119,8 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 	return v, nil
 }
 
-// write puts the values on the disk, in two transactions: when the page that names the newest one is damaged, bbolt
-// goes on with the one before, which must not be an older vote.
+// write stores the values on disk in two transactions. If the page that names the newest transaction is damaged,
+// bbolt uses the one before, which must not hold an older vote.
 func (v *Votes) write(all values) error {
 	b, err := pack(v.keys, all)
 	for range 2 {
@@ -134,7 +134,7 @@ func (v *Votes) write(all values) error {
 	return fmt.Errorf("%s: %w: %w", votesFile, ErrUnsynced, err)
 }
 
-// update replaces some of the values, or rewrites them all unchanged when some is nil. The library may vote
+// update replaces some of the values; if some is nil, it rewrites all of them unchanged. The library may vote
 // meanwhile.
 func (v *Votes) update(some values) error {
 	v.turn <- struct{}{}
@@ -178,13 +178,13 @@ func (v *Votes) Reseal() error { return v.update(nil) }
 // Close closes the file.
 func (v *Votes) Close() error { return v.bolt.Close() }
 
-// VotedTerm is the newest term in a directory's file, current or of a vote; 0 when it cannot be read.
+// VotedTerm returns the newest term in a directory's file, current or of a vote; 0 if the file cannot be read.
 func VotedTerm(dir string, keys *seal.Ring) (term uint64) {
 	v, err := openVotes(filepath.Join(dir, votesFile), keys, false, true)
 	if err != nil {
 		return 0
 	}
-	defer v.Close() // it was read
+	defer v.Close() // nothing was written
 	all := v.values.Load()
 	for _, key := range []string{KeyTerm, keyVoteTerm} {
 		if all == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// voting is a log on the machine's disk with a file of votes.
-type voting struct {
+// votesOnDisk is a log on the machine's disk with a file of votes.
+type votesOnDisk struct {
 	t    *testing.T
 	dir  string
 	o    Options
@@ -26,19 +26,19 @@ type voting struct {
 	file *Votes
 }
 
-func newVoting(t *testing.T, keys *seal.Ring) *voting {
-	v := &voting{t: t, dir: t.TempDir(), o: Options{Keys: keys, FS: OS{NoSync: true}}}
+func newVoting(t *testing.T, keys *seal.Ring) *votesOnDisk {
+	v := &votesOnDisk{t: t, dir: t.TempDir(), o: Options{Keys: keys, FS: OS{NoSync: true}}}
 	must(t, v.open())
 	return v
 }
 
-// used stores a record: a log that never had one may be without votes.
-func (v *voting) used() {
+// storeRecord stores a record: only a log that never had one may have no votes.
+func (v *votesOnDisk) storeRecord() {
 	v.t.Helper()
 	must(v.t, v.log.StoreLog(&hraft.Log{Index: 1, Term: 1}))
 }
 
-func (v *voting) open() (err error) {
+func (v *votesOnDisk) open() (err error) {
 	if v.log, err = Open(v.dir, v.o); err != nil {
 		return err
 	}
@@ -48,20 +48,20 @@ func (v *voting) open() (err error) {
 	return nil
 }
 
-func (v *voting) close() {
+func (v *votesOnDisk) close() {
 	v.t.Helper()
 	if err := errors.Join(v.file.Close(), v.log.Close()); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-// vote is a member's election: it stores as the library does.
-func (v *voting) vote(term uint64) {
+// vote stores a term and a vote in the order of the library.
+func (v *votesOnDisk) vote(term uint64) {
 	v.t.Helper()
 	must(v.t, v.try(term))
 }
 
-func (v *voting) try(term uint64) error {
+func (v *votesOnDisk) try(term uint64) error {
 	err := v.file.SetUint64([]byte(KeyTerm), term)
 	if err == nil {
 		err = v.file.SetUint64([]byte(keyVoteTerm), term)
@@ -74,14 +74,14 @@ func (v *voting) try(term uint64) error {
 
 func candidate(term uint64) []byte { return binary.BigEndian.AppendUint64([]byte("node "), term) }
 
-// has checks that every stored value is of this term.
-func (v *voting) has(want uint64) {
+// requireTerm fails the test unless every stored value is of this term.
+func (v *votesOnDisk) requireTerm(want uint64) {
 	v.t.Helper()
-	must(v.t, v.reads(want))
+	must(v.t, v.checkTerms(want))
 }
 
-// reads reads all values. Each is of one of these terms, or cannot be read.
-func (v *voting) reads(terms ...uint64) error {
+// checkTerms returns an error if a readable value is not of one of these terms.
+func (v *votesOnDisk) checkTerms(terms ...uint64) error {
 	v.t.Helper()
 	term, err := v.file.GetUint64([]byte(KeyTerm))
 	voted, err2 := v.file.GetUint64([]byte(keyVoteTerm))
@@ -94,7 +94,7 @@ func (v *voting) reads(terms ...uint64) error {
 	return errors.Join(err, err2, err3)
 }
 
-// TestVotesStay: over a close, a kill after each, another key, and in another member's file.
+// TestVotesStay: votes survive a close, kills, a change of keys, and a copy into another member's file.
 func TestVotesStay(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
@@ -111,21 +111,21 @@ func TestVotesStay(t *testing.T) {
 				killed := newVoting(t, keys)
 				killed.close()
 				must(t, errors.Join(os.WriteFile(filepath.Join(killed.dir, votesFile), raw, 0o600), killed.open()))
-				killed.has(term)
+				killed.requireTerm(term)
 				killed.close()
 				if term%3 == 0 {
 					v.close()
 					must(t, v.open())
 				}
-				v.has(term)
+				v.requireTerm(term)
 				if keys != nil {
 					must(t, errors.Join(keys.Rotate(), v.file.Reseal()))
 				}
-				v.has(term)
+				v.requireTerm(term)
 			}
 			other := newVoting(t, newRing())
 			must(t, other.file.Copy(v.file))
-			other.has(8)
+			other.requireTerm(8)
 			other.close()
 			v.close()
 			if term := VotedTerm(v.dir, keys); term != 8 {
@@ -146,7 +146,7 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newVoting(t, keys)
-			v.used()
+			v.storeRecord()
 			for term := uint64(1); term <= 7; term++ {
 				v.vote(term)
 			}
@@ -160,7 +160,7 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 				bit := flipVotes(t, path, i, rng)
 				switch err := v.open(); {
 				case err == nil:
-					v.has(7)
+					v.requireTerm(7)
 					v.close()
 					ends.Add("votes", rafttest.Dead)
 				case errors.Is(err, ErrDamaged):
@@ -174,7 +174,7 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 	}
 }
 
-// flipVotes changes a bit of a file of votes, every other time one that is not in its empty half.
+// flipVotes changes a bit of a file of votes. Every second call avoids the empty half of the file.
 func flipVotes(t *testing.T, path string, i int, rng *rand.Rand) (bit int) {
 	if i%2 == 0 {
 		return rafttest.FlipLive(t, path, rng)
@@ -182,17 +182,17 @@ func flipVotes(t *testing.T, path string, i int, rng *rand.Rand) (bit int) {
 	return rafttest.FlipOne(t, path, rng)
 }
 
-// TestVotesThatAreGone: opening the votes reports damage when their file is gone or cut short, or when meta next to
-// it is gone.
+// TestVotesThatAreGone: opening the votes reports damage if their file is missing or truncated, or if meta next to it
+// is missing.
 func TestVotesThatAreGone(t *testing.T) {
 	t.Parallel()
-	gone := func(v *voting, name string) error {
+	gone := func(v *votesOnDisk, name string) error {
 		v.close()
 		must(t, os.Remove(filepath.Join(v.dir, name)))
 		return v.open()
 	}
 	v := newVoting(t, nil)
-	if err := gone(v, votesFile); err != nil { // no record ever came
+	if err := gone(v, votesFile); err != nil { // the log never had a record
 		t.Fatal(err)
 	}
 	v.vote(3)
@@ -208,7 +208,7 @@ func TestVotesThatAreGone(t *testing.T) {
 	}
 	for n := range 20 {
 		v = newVoting(t, nil)
-		v.used()
+		v.storeRecord()
 		v.close()
 		must(t, os.Truncate(filepath.Join(v.dir, votesFile), int64(n)<<10))
 		if err := v.open(); !errors.Is(err, ErrDamaged) && n < 8 {

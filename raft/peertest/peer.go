@@ -1,4 +1,4 @@
-// Package peertest is a member of a cluster that tests play: a hostile one, or one whose memory is wrong.
+// Package peertest lets a test act as a member of a cluster: a hostile one, or one with wrong data in memory.
 package peertest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A Peer says hello to the members of a cluster as one of them, and sends what a test gives it.
+// A Peer connects to the members of a cluster under a member's id, and sends the messages that a test gives it.
 type Peer struct {
 	network *transport.Transport
 	id      uint32
@@ -19,20 +19,20 @@ type Peer struct {
 	raft    wire.RaftHello
 }
 
-// NewPeer makes a peer. Its hello carries what Raft says in addition to the options.
+// NewPeer returns a peer. Its hello has the Raft fields in addition to the options.
 func NewPeer(o transport.Options, hello wire.RaftHello) *Peer {
 	p := &Peer{id: o.NodeID, addr: o.Advertise, role: "voter", secret: o.Secret, raft: hello}
 	p.network = transport.New(o, peerHost{Peer: p}, nil)
 	return p
 }
 
-// Close ends its connections.
+// Close closes its connections.
 func (p *Peer) Close() {
-	_ = p.network.Close() // nothing is written
+	_ = p.network.Close() // nothing was written
 	p.network.Wait()
 }
 
-// Append sends a request of a leader, which the peer says it is.
+// Append sends a request to append records, in the role of a leader.
 func (p *Peer) Append(ctx context.Context, addr string, a wire.RaftAppend) (*wire.RaftAppendReply, error) {
 	a.Leader = p.id
 	var ok wire.OplogPushOK
@@ -41,7 +41,7 @@ func (p *Peer) Append(ctx context.Context, addr string, a wire.RaftAppend) (*wir
 	return ok.Raft, err
 }
 
-// Vote asks for a vote.
+// Vote requests a vote.
 func (p *Peer) Vote(ctx context.Context, addr string, v wire.RaftVote) (*wire.RaftVoteReply, error) {
 	v.Candidate = p.id
 	ask := &wire.RequestVote{Term: v.Term, CandidateID: p.id, LastLogHLC: []byte{}, Raft: &v}
@@ -64,12 +64,12 @@ func (p *Peer) BreakSnapshot(ctx context.Context, addr string, begin wire.Snapsh
 	return c.Send(time.Now().Add(transport.RPCTimeout), wire.OpSnapshotBegin, &begin)
 }
 
-// Compare asks a member what it holds.
+// Compare requests a member's description of its record at an index.
 func (p *Peer) Compare(ctx context.Context, id uint32, addr string, index uint64) (wire.CompareOK, error) {
 	return p.network.Compare(ctx, id, addr, index)
 }
 
-// Hello says hello to a member on a new connection.
+// Hello performs the handshake with a member on a new connection.
 func (p *Peer) Hello(ctx context.Context, addr, purpose string) error {
 	c, err := p.network.Pool.Dial(ctx, addr, purpose)
 	if err == nil {
@@ -78,7 +78,7 @@ func (p *Peer) Hello(ctx context.Context, addr, purpose string) error {
 	return err
 }
 
-// peerHost is the host of a peer, which answers nobody.
+// peerHost is the host of a peer. It answers no requests.
 type peerHost struct {
 	transport.Host
 	*Peer

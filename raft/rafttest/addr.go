@@ -11,9 +11,9 @@ import (
 
 var given atomic.Uint32
 
-// Addr is an address to listen on, again and again: members must know each other's addresses before they start, and
-// keep them through restarts, in which no other process may take them. So each process has a loopback address of its
-// own, from which the system makes no connections.
+// Addr returns an address that a test can listen on repeatedly. Members must know each other's addresses before they
+// start and keep them through restarts, and no other process may take an address meanwhile. So each process uses its
+// own loopback address, from which the system makes no connections.
 func Addr(t testing.TB) string {
 	t.Helper()
 	pid := os.Getpid()
@@ -22,7 +22,7 @@ func Addr(t testing.TB) string {
 		addr := fmt.Sprintf("%s:%d", host, 10_000+given.Add(1)%50_000)
 		ln, err := net.Listen("tcp", addr)
 		if err != nil {
-			host = net.IPv4(127, 0, 0, 1) // a system that has one loopback address
+			host = net.IPv4(127, 0, 0, 1) // the system has only one loopback address
 			continue
 		}
 		ln.Close()

@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// CopyHome copies a home, or a part of one. The copy is private, as a home must be; os.CopyFS opens it to others.
+// CopyHome copies a home, or a part of one. The copy is readable by its owner only, as a home must be; os.CopyFS
+// would open it to others.
 func CopyHome(to, from string) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return err

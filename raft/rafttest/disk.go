@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// SmallDisk mounts a tmpfs.
+// SmallDisk mounts a tmpfs of mib MiB at dir until the test ends. It skips the test where that is not possible.
 func SmallDisk(t *testing.T, dir string, mib int) {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
@@ -29,7 +29,7 @@ func SmallDisk(t *testing.T, dir string, mib int) {
 	})
 }
 
-// Fill leaves no room on a disk; the function it returns gives it back.
+// Fill fills a disk until no byte fits. release frees the space again.
 func Fill(t *testing.T, dir string) (release func()) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, "filler"))

@@ -14,18 +14,17 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// What became of a flipped bit, in the words of the reports. Any other word may stand for an end that only one test
-// knows.
+// Outcomes of a flipped bit, as the reports name them. A test may add an outcome of its own.
 const (
-	Caught = "caught"                     // an error that says damage, or names the file
-	Healed = "healed"                     // caught, and all is there again
-	Dead   = "in bytes that nothing read" // everything was as before
+	Caught = "caught"                     // an error reports damage or names the file
+	Healed = "healed"                     // caught, and the data is complete again
+	Dead   = "in bytes that nothing read" // nothing changed
 )
 
-// Ends counts what became of the bits that a test flipped, by kind of file.
+// Ends counts the outcomes of the bits that a test flipped, by kind of file.
 type Ends map[string]map[string]int
 
-// Add counts a bit.
+// Add counts one bit's outcome.
 func (e Ends) Add(kind, end string) {
 	if e[kind] == nil {
 		e[kind] = map[string]int{}
@@ -33,7 +32,7 @@ func (e Ends) Add(kind, end string) {
 	e[kind][end]++
 }
 
-// Report is Log, and fails where no bit of a kind was caught: nothing was tested.
+// Report logs the counts and fails the test if no bit of a kind was caught, because then nothing was tested.
 func (e Ends) Report(t testing.TB) {
 	t.Helper()
 	e.Log(t)
@@ -57,7 +56,7 @@ func (e Ends) Log(t testing.TB) {
 	}
 }
 
-// Flip changes a bit at the end of a text, wherever a file has it.
+// Flip changes a bit at the end of each occurrence of a text in a file.
 func Flip(t testing.TB, path, text string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -82,13 +81,14 @@ func Flip(t testing.TB, path, text string) {
 	}
 }
 
-// FlipOne changes a bit of a file, any, and returns which.
+// FlipOne flips a random bit of a file and returns its position.
 func FlipOne(t testing.TB, path string, rng *rand.Rand) (bit int) {
 	t.Helper()
 	return flipOf(t, path, func(raw []byte) int { return rng.IntN(len(raw) * 8) })
 }
 
-// FlipLive is FlipOne for a file that is mostly empty: the bit is in no long run of zeros.
+// FlipLive flips a random bit outside the long runs of zeros of a file that is mostly empty, and returns its
+// position.
 func FlipLive(t testing.TB, path string, rng *rand.Rand) (bit int) {
 	t.Helper()
 	return flipOf(t, path, func(raw []byte) int {
@@ -114,15 +114,15 @@ func flipOf(t testing.TB, path string, choose func(raw []byte) (bit int)) (bit i
 		t.Fatal(err)
 	}
 	defer f.Close()
-	// a process that has the file open finds all others as they were
+	// write in place: a process that has the file open must find all other bytes unchanged
 	if _, err := f.WriteAt([]byte{raw[bit/8] ^ 1<<(bit%8)}, int64(bit/8)); err != nil {
 		t.Fatal(err)
 	}
 	return bit
 }
 
-// FlipTables changes a bit in each block of rows of a state's tables. What a process that has them open has read
-// before stays as it is in its memory.
+// FlipTables changes a bit in each block of rows of a state's tables. A process that has the tables open keeps the
+// blocks that it has already read.
 func FlipTables(t testing.TB, state string) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(state, "*", "*.sst"))
@@ -152,6 +152,6 @@ func FlipTables(t testing.TB, state string) {
 	}
 }
 
-// Flips returns how many bits a test flips in each kind of file: few in the full suite, a tenth of them in the
-// default one.
+// Flips returns the number of bits that a test flips in each kind of file: few in the full suite, a tenth of that in
+// the default one.
 func Flips(few int) int { return suite.Count((few+9)/10, few, 1000) }

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Overlap runs a package's tests, so many of them at once: they wait for elections, timers and disks more than they
-// compute, so that the number of processors is not a measure for them. Under the race detector they compute several
-// times as much, and half as many run. A -parallel on the command line wins.
+// Overlap runs a package's tests, n of them at once. They mostly wait for elections, timers and disks, so the number
+// of processors is no measure of how many can run. Under the race detector they compute several times as much, so
+// half as many run. A -parallel flag on the command line overrides n.
 func Overlap(m *testing.M, n int) (code int) {
 	const name = "test.parallel"
 	if raced {

@@ -8,12 +8,12 @@ import (
 )
 
 // Election returns an election timeout for a test: d, or longer on a machine that is slow or busy. A member that
-// hears nothing for the timeout stands for election, so a test's machine must not stand still for as long: the
-// timeout is forty times the longest delay that the machine shows in a short while, twenty times d at most.
+// hears nothing for the timeout stands for election, so the machine must not pause for as long. The timeout is forty
+// times the longest delay that the machine shows in a short while, but at most 20*d.
 func Election(d time.Duration) time.Duration { return min(max(d, 40*delay()), 20*d) }
 
-// delay measures, once a process, how late goroutines run and how long a small write to the disk takes, and returns
-// the longest.
+// delay measures, once per process, how late goroutines run and how long a small write to the disk takes. It returns
+// the longest of these times.
 var delay = sync.OnceValue(func() (longest time.Duration) {
 	dir, err := os.MkdirTemp("", "pace")
 	if err != nil {

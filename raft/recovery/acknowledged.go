@@ -13,29 +13,29 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A member whose files are an old copy (a machine snapshot, a copied disk) cannot know that. The others can: each
-// remembers the last record that each member acknowledged, and tells the member when they connect, which is before
-// it is asked for a vote. A member whose files do not reach that record is treated as one without state. A false
-// claim must not take a vote. So the member signs a receipt with each acknowledgement, and believes others only with
-// that receipt.
+// A member whose files are an old copy (a machine snapshot, a copied disk) cannot detect that. The others can: each
+// remembers the last record that each member acknowledged, and reports it when they connect, which is before the
+// member is asked for a vote. A member whose files do not reach that record counts as one without state. A false
+// claim must not cost a member its vote. So the member adds a receipt, an HMAC, to each acknowledgement, and believes
+// others only if they return it.
 //
-// A record is remembered by term and index. In that order the newest record that a member has had never goes back;
-// the end of its log does where another leader's records are about to replace it, so the log remembers what it cut
-// (logstore.Store.Cut). The leader learns it from the answers to its appends and tells the others in its heartbeats.
-// It is on disk within a few seconds, so a crash loses no more than those.
+// Records are compared by term and index. In this order the newest record that a member has ever had never goes back.
+// The end of its log does go back while another leader's records replace it, so the log remembers the records that it
+// cut off (logstore.Store.LastCut). The leader learns the positions from the answers to its appends and reports them
+// in its heartbeats. They are on disk within a few seconds, so a crash loses only the last few seconds.
 
-// Position is the term and the index of a record, in the order in which votes compare the ends of logs.
+// Position holds the term and the index of a record, ordered as votes compare the ends of logs.
 type Position struct {
 	Term, Index uint64
 	Receipt     string `json:",omitempty"` // proves to the member itself that it acknowledged the record
 }
 
-// Compare orders places by term, then by index.
+// Compare orders positions by term, then by index.
 func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.Term, q.Term), cmp.Compare(p.Index, q.Index))
 }
 
-// Before reports whether a log that ends here lacks what one has that ends there.
+// Before reports whether a log that ends at p lacks records of a log that ends at q.
 func (p Position) Before(q Position) bool { return p.Compare(q) < 0 }
 
 // Acknowledged holds the last record that each member is known to have acknowledged. mu guards it and is not held
@@ -43,10 +43,10 @@ func (p Position) Before(q Position) bool { return p.Compare(q) < 0 }
 type Acknowledged struct {
 	mu    sync.Mutex
 	last  map[uint32]Position
-	dirty bool // something is not on disk yet
+	dirty bool // has changes that are not on disk
 }
 
-// Note remembers a place, unless a newer one is known.
+// Note stores a position, unless a newer one is known.
 func (a *Acknowledged) Note(id uint32, p Position) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,8 +72,8 @@ func (a *Acknowledged) All() map[uint32]Position {
 	return maps.Clone(a.last)
 }
 
-// Load reads what Store wrote: a line of JSON and its checksum, for a digit that changed would tell a member that it
-// lacks records. The caller may go on without it after an error.
+// Load reads the file that Store wrote: a line of JSON and its checksum. Without the checksum a changed digit would
+// tell a member that it lacks records. After an error the caller may go on without the file.
 func (a *Acknowledged) Load(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +89,7 @@ func (a *Acknowledged) Load(path string) error {
 	return json.Unmarshal(b, &a.last)
 }
 
-// Store writes it into a file when it has changed.
+// Store writes the positions to a file if they have changed.
 func (a *Acknowledged) Store(path string, sync bool) error {
 	a.mu.Lock()
 	dirty, last := a.dirty, maps.Clone(a.last)
@@ -107,7 +107,7 @@ func (a *Acknowledged) Store(path string, sync bool) error {
 	if err = WriteFile(next, raw, sync); err == nil {
 		err = os.Rename(next, path)
 	}
-	if err != nil { // the file is as it was, and the next call tries again
+	if err != nil { // the file is unchanged, and the next call tries again
 		a.mu.Lock()
 		a.dirty = true
 		a.mu.Unlock()

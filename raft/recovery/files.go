@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AsideName is a name that is not in use, for a damaged file or directory that is moved aside.
+// AsideName returns an unused name for a damaged file or directory that is moved aside.
 func AsideName(path string) string {
 	for at := time.Now().Unix(); ; at++ {
 		aside := fmt.Sprintf("%s.corrupt-%d", path, at)
@@ -17,7 +17,7 @@ func AsideName(path string) string {
 	}
 }
 
-// SetAside renames a log or its snapshots; there may be none.
+// SetAside renames a log or its snapshots; it does nothing if there are none.
 func SetAside(from, to string) error {
 	if err := os.Rename(from, to); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A LossError says which records a node that is alone has lost.
+// A LossError lists the records that a node that is alone has lost.
 type LossError struct {
-	Lost  []Span // records that were in the log, and are in no file any more
-	After uint64 // when Open: records behind this one may have been lost as well
-	Open  bool   // how far the log went is not known
-	Cause error  // what is damaged
+	Lost  []Span // records that were in the log, but are in no file
+	After uint64 // if Open: records after this one may be lost as well
+	Open  bool   // the end of the log is unknown
+	Cause error  // the damage
 }
 
 // A Span is a range of records, both ends included.
@@ -23,7 +23,7 @@ func (s Span) String() string {
 	return fmt.Sprintf("%d-%d", s.First, s.Last)
 }
 
-// Ranges names what is lost: "812-840, 901, any from 951 on".
+// Ranges returns a list of the lost records: "812-840, 901, any from 951 on".
 func (e *LossError) Ranges() string {
 	var all []string
 	for _, s := range e.Lost {

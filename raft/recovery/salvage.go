@@ -15,13 +15,13 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// The log of a node that is alone exists once. When it is damaged, a new log is made of every record that its files,
-// the snapshots and the state still prove. A record that none of them has is lost, and the node does not start before
-// its operator has accepted that (see AcceptLoss). The damaged log is moved aside when the new one is whole, not
-// before.
+// The log of a node that is alone exists only once. If it is damaged, a new log is made of every record that is still
+// intact in its files, the snapshots and the state. A record that is in none of them is lost, and the node does not
+// start before its operator has accepted that (see AcceptLoss). The damaged log is moved aside only when the new one
+// is complete.
 
-// WriteSalvaged makes the new log under salvageWork and renames it to salvageDir when it is whole. FinishSalvage then
-// puts it in the place of the damaged log.
+// WriteSalvaged makes the new log under salvageWork and renames it to salvageDir when it is complete. FinishSalvage
+// then replaces the damaged log with it.
 const (
 	salvageWork = "salvaged.tmp"
 	salvageDir  = "salvaged"
@@ -30,8 +30,8 @@ const (
 // batchSize is the number of records stored at once.
 const batchSize = 512
 
-// RebuildLog returns the log behind a record, and the ranges of it that are lost. A noop replaces each lost record,
-// so that no later record gets its index.
+// RebuildLog returns the log after the record base, and the ranges in it that are lost. A noop replaces each lost
+// record, so that no later record gets its index.
 func RebuildLog(r logstore.Remains, base, term uint64) (logs []*hraft.Log, lost []Span) {
 	for i := base + 1; i <= r.End; i++ {
 		l := r.Records[i]
@@ -53,7 +53,8 @@ func RebuildLog(r logstore.Remains, base, term uint64) (logs []*hraft.Log, lost 
 	return logs, lost
 }
 
-// NamesOthers reports whether the newest snapshot and the rest of a log behind it name a member that is not this node.
+// NamesOthers reports whether the newest snapshot, or the rest of a log after it, names a member other than this
+// node.
 func NamesOthers(last hraft.SnapshotMeta, r logstore.Remains, self hraft.ServerID) bool {
 	members := last.Configuration.Servers
 	for _, i := range slices.Sorted(maps.Keys(r.Records)) {
@@ -67,7 +68,7 @@ func NamesOthers(last hraft.SnapshotMeta, r logstore.Remains, self hraft.ServerI
 	return slices.ContainsFunc(members, func(s hraft.Server) bool { return s.ID != self })
 }
 
-// decodeConfiguration reads a record that the library panics on when it is not one.
+// decodeConfiguration decodes a configuration. It returns an error where the library would panic.
 func decodeConfiguration(b []byte) (members []hraft.Server, err error) {
 	defer RecoverPanic(&err)
 	return hraft.DecodeConfiguration(b).Servers, nil
@@ -80,7 +81,7 @@ func RecoverPanic(err *error) {
 	}
 }
 
-// WriteSalvaged makes the new log, and gives it its name when it is whole.
+// WriteSalvaged makes the new log, and renames it when it is complete.
 func WriteSalvaged(dir string, o logstore.Options, rest []*hraft.Log, term uint64) error {
 	work := filepath.Join(dir, salvageWork)
 	if err := os.RemoveAll(work); err != nil {
@@ -108,7 +109,7 @@ func WriteSalvaged(dir string, o logstore.Options, rest []*hraft.Log, term uint6
 	return errors.Join(os.Rename(work, filepath.Join(dir, salvageDir)), logstore.OS{}.SyncDir(dir))
 }
 
-// FinishSalvage puts a new log in the place of the damaged one; a crash may have come in between.
+// FinishSalvage replaces the damaged log with the new one. It may run again after a crash.
 func FinishSalvage(dir, path string) error {
 	made := filepath.Join(dir, salvageDir)
 	if _, err := os.Stat(made); errors.Is(err, fs.ErrNotExist) {

@@ -43,7 +43,7 @@ func Records(entries []wire.RaftEntry) []*hraft.Log {
 	return out
 }
 
-// nanos returns the time of a record's append in the format of the wire; 0 for never.
+// nanos encodes the time of a record's append for a message; 0 for the zero time.
 func nanos(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -58,11 +58,11 @@ func fromNanos(ns int64) time.Time {
 	return time.Unix(0, ns)
 }
 
-// appendBytes bounds the records of one frame, unless a single one is larger: the library counts records and knows
-// nothing of their size, and a follower rejects a frame that is too long for ever.
+// appendBytes bounds the size of the records in one frame, except for a single larger one. The library counts records
+// and ignores their size, and a follower would reject a frame that is too long every time.
 const appendBytes = 4 << 20
 
-// split makes requests of a request's records that fit into frames; each follows on the one before.
+// split divides a request into consecutive requests that fit into frames.
 func split(a *hraft.AppendEntriesRequest) (parts []*hraft.AppendEntriesRequest) {
 	prev, prevTerm, rest := a.PrevLogEntry, a.PrevLogTerm, a.Entries
 	for {
@@ -82,7 +82,7 @@ func split(a *hraft.AppendEntriesRequest) (parts []*hraft.AppendEntriesRequest) 
 	}
 }
 
-// unpackAppend reads either answer to an append.
+// unpackAppend decodes the answer to an append or a heartbeat.
 func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (r *wire.RaftAppendReply, err error) {
 	switch f.Op {
 	case wire.OpHeartbeatAck:
@@ -108,7 +108,7 @@ func unpackAppend(f wire.Frame, resp *hraft.AppendEntriesResponse) (r *wire.Raft
 func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
 	if IsHeartbeat(a) {
 		err := t.Append(ForHeartbeat, id, addr, a, resp)
-		if err != nil { // requests on its other connections would be waited for until the system gives them up
+		if err != nil { // end the peer's other connections, or their requests would wait until TCP gives up
 			t.Pool.endAppends(string(addr))
 		}
 		return err
@@ -120,7 +120,7 @@ func (t *Transport) AppendEntries(id hraft.ServerID, addr hraft.ServerAddress, a
 	return err
 }
 
-// Append sends records, or asks whether a member follows, on a connection for a purpose.
+// Append sends records, or asks whether a member follows, on a connection for the given purpose.
 func (t *Transport) Append(purpose string, id hraft.ServerID, addr hraft.ServerAddress, a *hraft.AppendEntriesRequest, resp *hraft.AppendEntriesResponse) error {
 	for _, part := range split(a) {
 		r, err := t.appendPart(purpose, id, addr, part, resp)
@@ -150,7 +150,7 @@ func (t *Transport) appendPart(purpose string, id hraft.ServerID, addr hraft.Ser
 	return r, err
 }
 
-// appendTimeout bounds an exchange: a heartbeat that is slower than an election is not a heartbeat.
+// appendTimeout returns the timeout of an exchange: for a heartbeat it is an election timeout.
 func (t *Transport) appendTimeout(purpose string) time.Duration {
 	if purpose == ForHeartbeat {
 		return max(t.o.Election, time.Second)
@@ -171,7 +171,7 @@ func (t *Transport) RequestPreVote(id hraft.ServerID, addr hraft.ServerAddress, 
 	return err
 }
 
-// vote asks a member for its vote, or its pre-vote.
+// vote requests a member's vote or pre-vote.
 func (t *Transport) vote(id hraft.ServerID, addr hraft.ServerAddress, v *wire.RaftVote) (term uint64, granted bool, err error) {
 	if err := t.host.MayAskVotes(); err != nil {
 		return 0, false, err
@@ -203,7 +203,7 @@ func (t *Transport) TimeoutNow(_ hraft.ServerID, addr hraft.ServerAddress, _ *hr
 		&wire.TimeoutNow{Leader: t.o.NodeID, LeaderAddr: t.o.Advertise}, wire.OpTimeoutNowOK, &wire.Nothing{})
 }
 
-// Compare asks a member what it holds at an index.
+// Compare requests a member's description of its record at an index.
 func (t *Transport) Compare(ctx context.Context, id uint32, addr string, index uint64) (m wire.CompareOK, err error) {
 	f, err := t.Pool.exchange(ctx, id, addr, ForAsk, wire.OpCompare, &wire.Compare{Index: index})
 	if err == nil {

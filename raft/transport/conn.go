@@ -10,14 +10,14 @@ import (
 
 const (
 	bufferSize  = 64 << 10
-	helloBuffer = 4 << 10  // of a connection that has not shown the secret
-	maxHello    = 16 << 10 // the longest CLUSTER_HELLO
+	helloBuffer = 4 << 10  // read buffer of a connection that has not proved the secret
+	maxHello    = 16 << 10 // longest CLUSTER_HELLO
 )
 
 // Conn is a connection to a peer after the handshake. One goroutine at a time sends, and one reads.
 type Conn struct {
 	net.Conn
-	Hello wire.ClusterHelloOK // what the peer said
+	Hello wire.ClusterHelloOK // the peer's answer to the hello
 	t     *Transport
 	key   poolKey
 	r     *wire.Reader
@@ -37,7 +37,7 @@ func (c *Conn) Send(deadline time.Time, op wire.Op, m wire.Message) error {
 // frame encodes a message. The bytes are valid until the next one.
 func (c *Conn) frame(stream uint32, op wire.Op, m wire.Message) (_ []byte, err error) {
 	if cap(c.buf) > 1<<20 {
-		c.buf = nil // one large batch does not pin its buffer
+		c.buf = nil // release the buffer of a large batch
 	}
 	if c.buf, err = wire.AppendPack(c.buf[:0], op, stream, m, false); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func readAnswer(f wire.Frame, want wire.Op, answer wire.Message) error {
 	return wire.Unpack(f, answer, wire.MaxPlainPeer)
 }
 
-// errorIn is the error in an ERROR frame; nil in any other.
+// errorIn returns the error in an ERROR frame; nil for any other frame.
 func errorIn(f wire.Frame) error {
 	if f.Op != wire.OpError && f.Op != wire.OpReadonlyError {
 		return nil

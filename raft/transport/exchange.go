@@ -12,42 +12,43 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A link carries all exchanges with one peer for one purpose over a shared connection. Many are under way at once
-// over one connection, each on its own stream, and the peer answers them in the order in which it finishes them. A
-// caller that gives up ends its own exchange and no other: the line writes and dials with its own deadlines.
+// A link carries all exchanges with one peer for one purpose over a shared connection. Many exchanges run at once,
+// each on its own stream, and the peer may answer them in any order. A caller that gives up ends only its own
+// exchange: the link writes and dials with its own deadlines.
 type link struct {
 	p   *Pool
 	key poolKey
 
 	mu      sync.Mutex
 	open    *muxConn // nil: the next exchange dials
-	dialing *dialing // nil: nobody waits for a connection
+	dialing *dialing // nil: no caller waits for a connection
 }
 
-// dialing is an attempt to connect, for all exchanges that wait for it. mu of its line guards waiting; done guards
-// the result.
+// dialing is an attempt to connect, shared by all exchanges that wait for it. The link's mu guards waiting; the
+// result is set before done is closed.
 type dialing struct {
-	waiting int // the attempt ends when nobody waits any more
+	waiting int // the attempt ends when this reaches 0
 	cancel  context.CancelFunc
 	done    chan struct{}
 	conn    *muxConn
 	err     error
 }
 
-// muxConn is a connection with the exchanges that wait for its answers. mu of its line guards all but the turn.
+// muxConn is a connection with the exchanges that wait for its answers. The link's mu guards all fields but
+// writeTurn.
 type muxConn struct {
 	*Conn
 	writeTurn chan struct{}              // holds a token while a frame is written
-	last      uint32                     // stream
+	last      uint32                     // the last stream that was used
 	waiting   map[uint32]chan wire.Frame // each has room for its answer; closed when the connection breaks
-	owedSince time.Time                  // since when the peer owes an answer and has sent none; zero when it owes none
+	owedSince time.Time                  // since when the peer has sent no answer although it owes one; zero if it owes none
 	retired   bool                       // carries no new exchange, and is closed when the last one has ended
 }
 
 var errBroken = errors.New("the connection broke before the answer came")
 
-// Call makes one exchange with whichever node is at an address, and decodes its answer. After any error but a
-// PeerError, the peer may or may not have served the request.
+// Call sends a request to any node at an address, and decodes its answer. After any error but a PeerError, the peer
+// may or may not have processed the request.
 func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -61,7 +62,8 @@ func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wir
 	return readAnswer(f, want, answer)
 }
 
-// exchange makes one exchange with a member; id is 0 when any node may answer. An ERROR frame becomes an error.
+// exchange sends a request to a member and returns its answer; with id 0 any node may answer. An ERROR frame becomes
+// an error.
 func (p *Pool) exchange(ctx context.Context, id uint32, addr, purpose string, op wire.Op, m wire.Message) (wire.Frame, error) {
 	f, err := p.link(poolKey{addr, purpose}).exchange(ctx, id, op, m)
 	if err != nil {
@@ -98,7 +100,7 @@ func (l *link) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Messa
 	}
 }
 
-// send sends a request on its own stream. After an error nothing was sent.
+// send sends a request on its own stream. If it returns an error, nothing was sent.
 func (l *link) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) (*muxConn, uint32, chan wire.Frame, error) {
 	for {
 		c, err := l.connection(ctx)
@@ -107,7 +109,7 @@ func (l *link) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) 
 		}
 		if err := c.checkID(id); err != nil {
 			l.mu.Lock()
-			l.retire(c) // another node may answer the next time
+			l.retire(c) // the next attempt may reach the right node
 			l.mu.Unlock()
 			return nil, 0, nil, err
 		}
@@ -127,9 +129,9 @@ func (l *link) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) 
 			<-c.writeTurn
 			return nil, 0, nil, err
 		}
-		if !l.p.t.begin(func() { // a slow peer does not keep the caller beyond its deadline
+		if !l.p.t.begin(func() { // in its own task, so that a slow peer does not hold the caller beyond its deadline
 			defer func() { <-c.writeTurn }()
-			if err := c.write(time.Now().Add(RPCTimeout), frame); err != nil { // perhaps in the middle of a frame
+			if err := c.write(time.Now().Add(RPCTimeout), frame); err != nil { // the frame may be incomplete, so the connection must end
 				l.fail(c)
 			}
 		}) {
@@ -141,7 +143,8 @@ func (l *link) send(ctx context.Context, id uint32, op wire.Op, m wire.Message) 
 	}
 }
 
-// connection returns the open connection, or the one that the first of those who wait has begun to dial.
+// connection returns the open connection. If there is none, the first caller dials, and later callers wait for the
+// same attempt.
 func (l *link) connection(ctx context.Context) (*muxConn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -212,7 +215,7 @@ func (l *link) dial(ctx context.Context, d *dialing) {
 	}
 }
 
-// register registers an exchange on the open connection; ok is false when it is not open any more.
+// register registers an exchange on the open connection; ok is false if the connection is no longer open.
 func (l *link) register(c *muxConn) (stream uint32, answer chan wire.Frame, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,23 +238,23 @@ func (l *link) receive(c *muxConn) {
 	defer l.fail(c)
 	for {
 		f, err := c.read(time.Time{})
-		if err != nil || f.Stream == 0 { // a frame that the peer could not read is rejected on no stream
+		if err != nil || f.Stream == 0 { // the peer rejects a frame that it cannot read on stream 0
 			return
 		}
 		l.mu.Lock()
-		if answer, ok := c.waiting[f.Stream]; ok { // otherwise its exchange has given up
-			answer <- f // under mu: a write that fails closes the channels of those that wait
+		if answer, ok := c.waiting[f.Stream]; ok { // otherwise the exchange has given up
+			answer <- f // under mu, because fail closes these channels
 			delete(c.waiting, f.Stream)
 		}
 		if c.owedSince = time.Now(); len(c.waiting) == 0 {
 			c.owedSince = time.Time{}
 		}
 		l.mu.Unlock()
-		l.endExchange(c, f.Stream) // a retired connection is closed behind its last answer
+		l.endExchange(c, f.Stream) // closes a retired connection after its last answer
 	}
 }
 
-// endExchange ends one exchange, which was answered or whose caller has given up.
+// endExchange removes an exchange that was answered or whose caller has given up.
 func (l *link) endExchange(c *muxConn, stream uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -49,7 +49,7 @@ func (p *peer) Serve(ctx context.Context, c *Inbound, f wire.Frame) error {
 }
 
 // pair is a member that asks and a member that answers.
-type pair struct {
+type transportPair struct {
 	t     *testing.T
 	pool  *Pool
 	addr  string
@@ -58,19 +58,19 @@ type pair struct {
 	conns []net.Conn // of the asking side
 }
 
-func startPair(t *testing.T, forward func(ctx context.Context, entry string) string) *pair {
+func startPair(t *testing.T, forward func(ctx context.Context, entry string) string) *transportPair {
 	t.Helper()
 	return startPairOn(t, forward, func(ln net.Listener) net.Listener { return ln })
 }
 
 // startPairOn starts a pair whose answering side has a listener of the test's.
-func startPairOn(t *testing.T, forward func(ctx context.Context, entry string) string, over func(net.Listener) net.Listener) *pair {
+func startPairOn(t *testing.T, forward func(ctx context.Context, entry string) string, over func(net.Listener) net.Listener) *transportPair {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pair{t: t, addr: ln.Addr().String()}
+	p := &transportPair{t: t, addr: ln.Addr().String()}
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	there := New(Options{NodeID: 2, Advertise: p.addr, Secret: "secret", Log: log}, &peer{id: 2, forward: forward}, over(ln))
 	there.Serve()
@@ -95,7 +95,7 @@ func startPairOn(t *testing.T, forward func(ctx context.Context, entry string) s
 	return p
 }
 
-func (p *pair) ask(ctx context.Context, entry string) (string, error) {
+func (p *transportPair) ask(ctx context.Context, entry string) (string, error) {
 	var ok wire.ForwardOK
 	err := p.pool.Call(ctx, p.addr, ForForward, wire.OpForward, &wire.Forward{Entry: []byte(entry)}, wire.OpForwardOK, &ok)
 	return string(ok.Outcome), err

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Members prove the cluster secret to each other, and say nothing else before:
+// Members prove the cluster secret to each other before they send anything else:
 //
 //	dialing side                                answering side
 //	CLUSTER_HELLO: id, nonce              ->
@@ -28,10 +28,10 @@ import (
 //	                                      <-    CLUSTER_HELLO_OK: all, key, signature "server"
 //
 // A mac is HMAC-SHA256 with the secret over its side's label, both nonces and both ids. So a program that listens at
-// a dead member's address learns neither the secret nor a proof that it could use elsewhere. The answering side
-// sends a mac for each secret that it accepts; the dialing side proves the one that it knows as well. The secret
-// admits a node; its key says which node it is (proof.go). A foreign peer has no raft map and sends the secret in
-// clear, to this port only.
+// a dead member's address learns neither the secret nor a proof that it could use elsewhere. The answering side sends
+// a mac for each secret that it accepts; the dialing side proves the one that it knows as well. The secret admits a
+// node; its key proves its id (proof.go). A foreign peer has no raft map and sends the secret in clear text, to this
+// port only.
 
 // nonceSize is the length of a nonce in bytes.
 const nonceSize = 32
@@ -41,10 +41,10 @@ const (
 	clientLabel = "cairn hello client\x00"
 )
 
-// handshake holds what both sides have chosen.
+// handshake holds the values that both sides have chosen.
 type handshake struct {
 	dialer, answerer uint32
-	nonce, challenge []byte // of the dialing and of the answering side
+	nonce, challenge []byte // of the dialing side and of the answering side
 }
 
 // proofBytes returns the bytes that a side's proofs cover.
@@ -61,8 +61,8 @@ func (h *handshake) mac(label, secret string) []byte {
 	return m.Sum(nil)
 }
 
-// Prove puts into a dialing member's second hello what the first CLUSTER_HELLO_OK asks for: the mac and, with an
-// identity, the signature.
+// Prove adds to a dialing member's second hello the proofs that the first CLUSTER_HELLO_OK requests: the mac and,
+// with an identity, the signature.
 func Prove(secret string, identity ed25519.PrivateKey, nonce []byte, answer *wire.ClusterHelloOK, hello *wire.ClusterHello) {
 	h := handshake{dialer: hello.NodeID, answerer: answer.NodeID, nonce: nonce, challenge: answer.Raft.Nonce}
 	hello.Raft.Nonce, hello.Raft.MAC = nonce, h.mac(clientLabel, secret)
@@ -71,11 +71,11 @@ func Prove(secret string, identity ed25519.PrivateKey, nonce []byte, answer *wir
 
 var errMismatch = errors.New("cluster secret mismatch")
 
-// ErrSecret is the error of dialing a node that knows another cluster secret.
+// ErrSecret is the error of dialing a node with another cluster secret.
 var ErrSecret = &PeerError{Code: wire.CodeSecretMismatch, Text: errMismatch.Error()}
 
-// CheckSecret has the node behind a connection prove that it knows one of the secrets, and says nothing of itself, not
-// even an id. It returns ErrSecret for a node that knows none of them.
+// CheckSecret verifies that the node behind a connection knows one of the secrets, without revealing anything about
+// the caller, not even an id. It returns ErrSecret if the node knows none of them.
 func CheckSecret(nc net.Conn, deadline time.Time, secrets ...string) error {
 	c := &Conn{Conn: nc, r: wire.NewReader(nc, wire.MaxLength),
 		t: &Transport{o: Options{Others: secrets, Log: slog.New(slog.DiscardHandler)}}}
@@ -83,7 +83,7 @@ func CheckSecret(nc net.Conn, deadline time.Time, secrets ...string) error {
 	return err
 }
 
-// secrets returns the secrets that this member accepts, its own first. An empty one matches nothing.
+// secrets returns the secrets that this member accepts, its own first. An empty secret matches nothing.
 func (o *Options) secrets() (all []string) {
 	for _, s := range append([]string{o.Secret}, o.Others...) {
 		if s != "" {
@@ -106,8 +106,8 @@ func (o *Options) match(h *handshake, label string, macs []byte) (secret string,
 	return secret, ok
 }
 
-// validSecret compares a foreign peer's secret with all that are valid, by their hashes, so that the time it takes
-// shows neither length nor content.
+// validSecret compares a foreign peer's secret with all valid secrets. It compares hashes, so that its running time
+// reveals neither length nor content.
 func (o *Options) validSecret(secret string) bool {
 	got, same := sha256.Sum256([]byte(secret)), 0
 	for _, s := range o.secrets() {
@@ -123,8 +123,8 @@ func newNonce() []byte {
 	return b
 }
 
-// hello shakes hands: it checks who answers, that it knows the secret, with which certificate and identity, and of
-// which cluster.
+// hello performs the dialing side's handshake. It checks the id, the secret, the certificate, the key and the cluster
+// of the node that answers.
 func (c *Conn) hello(deadline time.Time) error {
 	h := handshake{dialer: c.t.o.NodeID, nonce: newNonce()}
 	first, secret, err := c.begin(deadline, &h)
@@ -152,13 +152,13 @@ func (c *Conn) hello(deadline time.Time) error {
 	return err
 }
 
-// begin sends the first hello. It returns the answer, and the secret that both know.
+// begin sends the first hello. It returns the answer, and the secret that both sides know.
 func (c *Conn) begin(deadline time.Time, h *handshake) (first wire.ClusterHelloOK, secret string, err error) {
 	first, err = c.ask(deadline, &wire.ClusterHello{NodeID: h.dialer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.nonce}})
 	if err != nil {
 		return first, "", err
 	}
-	h.answerer, h.challenge = first.NodeID, bytes.Clone(first.Raft.Nonce) // the reader's buffer is used again
+	h.answerer, h.challenge = first.NodeID, bytes.Clone(first.Raft.Nonce) // clone: the reader reuses its buffer
 	secret, ok := c.t.o.match(h, serverLabel, first.Raft.MAC)
 	if !ok {
 		return first, "", ErrSecret
@@ -234,15 +234,15 @@ func (c *Inbound) readHello(f wire.Frame, to *wire.ClusterHello) (wire.Code, err
 	return 0, nil
 }
 
-// challenge answers a member's first hello with a proof of the secret, and reads its second, with whether that proves
-// the secret too.
+// challenge answers a member's first hello with a proof of the secret, and reads its second. proven reports whether
+// the second hello proves the secret too.
 func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, proven bool, code wire.Code, err error) {
 	h = handshake{dialer: c.Peer.NodeID, answerer: c.t.o.NodeID, nonce: c.Peer.Raft.Nonce, challenge: newNonce()}
 	if len(h.nonce) != nonceSize {
 		return f, h, false, wire.CodeInvalidPayload,
 			fmt.Errorf("a member's hello needs a nonce of %d bytes, and this has %d", nonceSize, len(h.nonce))
 	}
-	h.nonce = bytes.Clone(h.nonce) // the reader's buffer is used again
+	h.nonce = bytes.Clone(h.nonce) // clone: the reader reuses its buffer
 	ok := &wire.ClusterHelloOK{NodeID: h.answerer, ProtocolVersion: wire.Version, Raft: &wire.RaftHello{Nonce: h.challenge}}
 	for _, s := range c.t.o.secrets() {
 		ok.Raft.MAC = append(ok.Raft.MAC, h.mac(serverLabel, s)...)
@@ -252,7 +252,7 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 		return f, h, false, 0, err
 	}
 	if second, err = c.r.Next(); err != nil {
-		if errors.Is(err, io.EOF) && h.dialer != 0 { // CheckSecret has no id
+		if errors.Is(err, io.EOF) && h.dialer != 0 { // CheckSecret sends no id and ends the connection here
 			c.logRejected(h.dialer, errors.New("it left before it proved the cluster secret, as a node with another one does"), false)
 		}
 		return f, h, false, wire.CodeInvalidPayload, err
@@ -269,7 +269,7 @@ func (c *Inbound) challenge(f wire.Frame) (second wire.Frame, h handshake, prove
 }
 
 // logRejected logs why a peer is rejected, once until the peer is admitted, because it retries several times a
-// second. All peers that have not proved the secret share one reason, because they choose what they send.
+// second. All peers that have not proved the secret share one entry, because they choose their ids freely.
 func (c *Inbound) logRejected(peer uint32, why error, proven bool) {
 	reason := errMismatch.Error()
 	if proven {
@@ -280,7 +280,7 @@ func (c *Inbound) logRejected(peer uint32, why error, proven bool) {
 	}
 }
 
-// checkHello checks the whole hello: secret, version, certificate, key, cluster. Refusals are logged.
+// checkHello checks the complete hello: secret, version, certificate, key, cluster. It logs rejections.
 func (c *Inbound) checkHello(h *handshake, proven bool) (code wire.Code, err error) {
 	defer func() {
 		if err != nil {

@@ -126,7 +126,7 @@ func TestARefusalIsLoggedOnce(t *testing.T) {
 	answers, addr := member(t, 2, nil, helloSecret)
 	var log bytes.Buffer
 	var mu sync.Mutex
-	answers.o.Log = slog.New(slog.NewTextHandler(&recorded{mu: &mu, to: &log, Conn: discards{}}, nil))
+	answers.o.Log = slog.New(slog.NewTextHandler(&recordingConn{mu: &mu, to: &log, Conn: discardConn{}}, nil))
 	const other = "quite another secret of enough bytes 123"
 	meet := func(greet func(nc net.Conn) error, want error) {
 		t.Helper()
@@ -170,9 +170,9 @@ func TestARefusalIsLoggedOnce(t *testing.T) {
 }
 
 // discards is a connection to nowhere.
-type discards struct{ net.Conn }
+type discardConn struct{ net.Conn }
 
-func (discards) Write(b []byte) (int, error) { return len(b), nil }
+func (discardConn) Write(b []byte) (int, error) { return len(b), nil }
 
 // TestARecordedHelloProvesNothing: a whole handshake was recorded; played to the member again, it ends at the proof.
 func TestARecordedHelloProvesNothing(t *testing.T) {
@@ -181,7 +181,7 @@ func TestARecordedHelloProvesNothing(t *testing.T) {
 	var sent bytes.Buffer
 	dialer, _ := member(t, 1, func(ctx context.Context, addr string) (net.Conn, error) {
 		nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-		return &recorded{nc, &mu, &sent}, err
+		return &recordingConn{nc, &mu, &sent}, err
 	}, helloSecret)
 	_, addr := member(t, 2, nil, helloSecret)
 	if _, err := dialer.Pool.Dial(t.Context(), addr, ForAppend); err != nil {
@@ -216,13 +216,13 @@ func TestARecordedHelloProvesNothing(t *testing.T) {
 }
 
 // recorded notes what is written.
-type recorded struct {
+type recordingConn struct {
 	net.Conn
 	mu *sync.Mutex
 	to *bytes.Buffer
 }
 
-func (r *recorded) Write(b []byte) (int, error) {
+func (r *recordingConn) Write(b []byte) (int, error) {
 	r.mu.Lock()
 	r.to.Write(b)
 	r.mu.Unlock()

@@ -11,35 +11,35 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Inbound is one connection of a peer. It answers frames one after the other, except requests of members with their
-// own stream, which it answers concurrently.
+// Inbound is one accepted connection. It answers frames in order, except requests of members with their own stream,
+// which it answers concurrently.
 type Inbound struct {
-	Peer wire.ClusterHello // what the peer said
+	Peer wire.ClusterHello // the peer's hello
 	t    *Transport
 	nc   net.Conn
 	in   *bufio.Reader
 	r    *wire.Reader
 	sums bool // frames have checksums
 
-	admit func(as peerIdentity) bool // counts the connection as a peer's; false when there is no room for it
+	admit func(as peerIdentity) bool // counts the connection as a peer's; false if the limit is reached
 
-	exchanges sync.WaitGroup // requests that are being answered concurrently
-	slots     chan struct{}  // one is taken by each of them
+	exchanges sync.WaitGroup // requests that run concurrently
+	slots     chan struct{}  // holds a token for each of them
 
-	writing sync.Mutex // one frame at a time
+	writing sync.Mutex // held while a frame is written
 	buf     []byte
 }
 
-// maxExchanges bounds the requests of one connection that are answered concurrently. The next one waits in the
-// socket.
+// maxExchanges bounds the requests of one connection that run concurrently. The next request waits in the socket.
 const maxExchanges = 256
 
-// concurrent reports whether a request is answered alongside others. A snapshot goes on in the frames behind it.
+// concurrent reports whether a request may run alongside others. A snapshot may not: its chunks are in the frames
+// after it.
 func (c *Inbound) concurrent(f wire.Frame) bool {
 	return f.Stream != 0 && c.Peer.Raft != nil && f.Op != wire.OpSnapshotBegin
 }
 
-// answer has the host answer a frame. An error ends the connection.
+// answer passes a frame to the host. An error ends the connection.
 func (c *Inbound) answer(f wire.Frame) error {
 	err := c.t.host.Serve(c.t.ctx, c, f)
 	if wire.IsPayload(err) {
@@ -68,7 +68,7 @@ func (c *Inbound) run() {
 	if !c.handleHello(f) {
 		return
 	}
-	// A follower that has just come back is sent records before the first heartbeat.
+	// A follower that has just come back may get records before the first heartbeat.
 	if c.Peer.Raft != nil && (c.Peer.Raft.Purpose == ForHeartbeat || c.Peer.Raft.Purpose == ForAppend) {
 		defer c.t.host.ConnectionLost(c.Peer.NodeID)
 	}
@@ -80,7 +80,7 @@ func (c *Inbound) run() {
 		return
 	}
 	defer func() {
-		c.nc.Close() // the peer hears no more answers
+		c.nc.Close() // the peer gets no more answers
 		c.exchanges.Wait()
 	}()
 	for {
@@ -94,14 +94,14 @@ func (c *Inbound) run() {
 		default:
 			err = c.answer(f)
 		}
-		if err != nil && !damaged { // behind a damaged frame there is a next one
+		if err != nil && !damaged { // after a damaged frame the next one can still be read
 			return
 		}
 	}
 }
 
-// rejectFrame answers a frame that cannot be read, after which the connection ends. It sends nothing when the
-// connection just ended.
+// rejectFrame answers a frame that cannot be read; the connection ends after it. It sends nothing if the connection
+// has ended already.
 func (c *Inbound) rejectFrame(err error) {
 	if fe, ok := errors.AsType[*wire.FrameError](err); ok {
 		_ = c.Fail(wire.Frame{}, wire.CodeInvalidPayload, "%s", fe.Text)
@@ -117,14 +117,14 @@ func (c *Inbound) Reply(to wire.Frame, op wire.Op, m wire.Message) (err error) {
 	return c.write(c.buf)
 }
 
-// Write sends a frame as it is.
+// Write sends an encoded frame.
 func (c *Inbound) Write(b []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	return c.write(b)
 }
 
-// write is called with writing held.
+// write sends bytes. The caller holds writing.
 func (c *Inbound) write(b []byte) error {
 	if c.sums {
 		b = wire.AppendChecksum(b)
@@ -143,10 +143,10 @@ func (c *Inbound) Fail(to wire.Frame, code wire.Code, format string, args ...any
 	return c.Reply(to, wire.OpError, &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// checksummed reports whether a peer ends its frames with checksums: members do, foreign peers do not.
+// checksummed reports whether a peer's frames end with checksums: members' frames do, foreign peers' do not.
 func checksummed(h *wire.RaftHello) bool { return h != nil && h.Checksum != 0 }
 
-// checkAnswer rejects a member's answer to a hello that has no checksum, or whose bytes were changed on the way.
+// checkAnswer rejects a member's answer to a hello if it has no checksum, or a wrong one.
 func (t *Transport) checkAnswer(h *wire.ClusterHelloOK, addr net.Addr) error {
 	switch {
 	case h.Checked():
@@ -159,7 +159,7 @@ func (t *Transport) checkAnswer(h *wire.ClusterHelloOK, addr net.Addr) error {
 	}
 }
 
-// damaged reports whether err means that a frame was changed on its way, and counts and logs it.
+// damaged reports whether err means that a frame was changed in transit. If so, it counts and logs the frame.
 func (t *Transport) damaged(err error, peer uint32, addr net.Addr) bool {
 	if !errors.Is(err, wire.ErrChecksum) {
 		return false

@@ -15,13 +15,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// The purposes of connections: each has its own to each peer.
+// Purposes of connections. Each purpose has its own connections to each peer.
 const (
 	ForHeartbeat = "heartbeat"
 	ForAppend    = "append"
 	ForSnapshot  = "snapshot"
 	ForForward   = "forward" // entries, and read indexes
-	ForAsk       = "ask"     // the rest
+	ForAsk       = "ask"     // everything else
 )
 
 // HelloTimeout bounds a handshake, and RPCTimeout an exchange.
@@ -30,13 +30,13 @@ const (
 	RPCTimeout   = 10 * time.Second
 )
 
-// Options say who this member is on the network.
+// Options configure a member's transport.
 type Options struct {
 	NodeID    uint32
-	Advertise string             // what peers dial
-	Secret    string             // members prove that they know it; foreign peers show it
+	Advertise string             // the address that peers dial
+	Secret    string             // members prove that they know it; foreign peers send it
 	Others    []string           // further secrets that this member accepts
-	Identity  ed25519.PrivateKey // proves who this member is; nil proves nothing
+	Identity  ed25519.PrivateKey // proves this member's id; nil proves nothing
 	Election  time.Duration      // the timeout of a heartbeat
 	Dial      func(ctx context.Context, addr string) (net.Conn, error)
 	ClientTLS *tls.Config // both or neither
@@ -44,45 +44,45 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// Host is the member whose transport this is. Its methods are called from any goroutine.
+// Host is the member that uses the transport. Its methods are called from any goroutine.
 type Host interface {
-	// Hello returns what this member says of itself to the node that answers at an address. It returns an error for
-	// a node whose address that is not.
+	// Hello returns this member's hello to the node that answers at an address. It returns an error if the address
+	// belongs to another node.
 	Hello(answers uint32, addr, purpose string) (*wire.ClusterHello, error)
-	// HelloOK answers a peer that showed the secret.
+	// HelloOK returns the answer to a peer that proved the secret.
 	HelloOK(h *wire.ClusterHello) *wire.ClusterHelloOK
-	// CheckPeer is told a member's hello, whose Key is proved or empty. It rejects a peer of another cluster, of an
-	// incompatible version, or with another member's id. Dialed is the address at which the peer answered; empty for
-	// one that has dialed this member.
+	// CheckPeer checks a member's hello, whose Key is proved or empty. It rejects a peer of another cluster, of an
+	// incompatible version, or with another member's id. dialed is the address at which the peer answered; it is
+	// empty if the peer dialed this member.
 	CheckPeer(peer uint32, dialed string, h *wire.RaftHello) (wire.Code, error)
-	// ConnectionLost is told that a connection of a leader to this member has ended.
+	// ConnectionLost is called when a connection of a leader to this member has ended.
 	ConnectionLost(peer uint32)
 	// Serve answers a frame of a peer. An error ends the connection.
 	Serve(ctx context.Context, c *Inbound, f wire.Frame) error
 
-	// LeaderFields returns what a leader sends to a member in addition to records or a heartbeat: what is committed
-	// and acknowledged, and the time.
+	// LeaderFields returns the fields that a leader sends to a member in addition to records or a heartbeat: the
+	// committed and acknowledged positions, and the time.
 	LeaderFields(id uint32, a *hraft.AppendEntriesRequest) *wire.RaftAppend
-	// Clocks is told what a member's clocks showed in an answer, and how long the exchange took.
+	// Clocks is called with the clock readings in a member's answer, and the duration of the exchange.
 	Clocks(id uint32, r *wire.RaftAppendReply, took time.Duration)
-	// Answered is told a follower's answer to records.
+	// Answered is called with a follower's answer to records.
 	Answered(id uint32, r *wire.RaftAppendReply)
-	// WaitAnswer returns when a peer that did not answer has answered a heartbeat, or need not be waited for.
+	// WaitAnswer waits until a silent peer has answered a heartbeat, or there is no more reason to wait for it.
 	WaitAnswer(ctx context.Context, id uint32)
-	// MayAskVotes returns why this member must ask for no votes; nil when it may ask.
+	// MayAskVotes returns nil, or the reason why this member must not request votes.
 	MayAskVotes() error
 }
 
-// ServerID is a member's id as the library has it.
+// ServerID returns a member's id in the library's format.
 func ServerID(id uint32) hraft.ServerID { return hraft.ServerID(strconv.FormatUint(uint64(id), 10)) }
 
 // NodeID returns the id that ServerID encoded.
 func NodeID(id hraft.ServerID) uint32 {
-	v, _ := strconv.ParseUint(string(id), 10, 32) // ids are ours: ServerID made them
+	v, _ := strconv.ParseUint(string(id), 10, 32) // ServerID made it
 	return uint32(v)
 }
 
-// Micros encodes a clock's time for a message; 0, which means no time, for one before 1970.
+// Micros encodes a clock's time for a message. A time before 1970 becomes 0, which means no time.
 func Micros(t time.Time) uint64 { return uint64(max(t.UnixMicro(), 0)) }
 
 // FromMicros decodes a time that Micros encoded.

@@ -9,10 +9,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// pipelineDepth limits the appends on their way to a follower at once.
+// pipelineDepth limits the unanswered appends to a follower.
 const pipelineDepth = 64
 
-// AppendEntriesPipeline opens a connection on which appends are sent without waiting for each other's answers.
+// AppendEntriesPipeline opens a connection on which appends are sent without waiting for the previous answer.
 func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAddress) (hraft.AppendPipeline, error) {
 	c, err := t.Pool.dialMember(t.ctx, NodeID(id), string(addr), ForAppend)
 	if err != nil {
@@ -26,7 +26,7 @@ func (t *Transport) AppendEntriesPipeline(id hraft.ServerID, addr hraft.ServerAd
 	return p, nil
 }
 
-// pipeline sends from the library's replication goroutine and receives in its own.
+// pipeline sends from the library's replication goroutine and receives in its own goroutine.
 type pipeline struct {
 	t          *Transport
 	id         hraft.ServerID
@@ -44,7 +44,7 @@ type inFlight struct {
 	req   *hraft.AppendEntriesRequest
 	resp  *hraft.AppendEntriesResponse
 	err   error
-	parts int // frames it was sent in, each with an answer
+	parts int // number of frames that it was sent in, each with its own answer
 	ready chan struct{}
 }
 
@@ -71,9 +71,9 @@ func (p *pipeline) AppendEntries(req *hraft.AppendEntriesRequest, resp *hraft.Ap
 	}
 }
 
-// receive hands out answers until the pipeline is closed, or until a rejection: the library looks at no answer after
-// one. It closes the pipeline from the goroutine that sends, so that a full queue of answers must not make that one
-// wait.
+// receive delivers answers until the pipeline is closed, or until a rejection: the library reads no answer after a
+// rejection. The library closes the pipeline from the goroutine that sends, so a full queue of answers must not block
+// that goroutine.
 func (p *pipeline) receive() {
 	defer close(p.received)
 	for {
@@ -99,8 +99,8 @@ func (p *pipeline) receive() {
 	}
 }
 
-// answer reads what the follower said of each part: the first rejection is the answer to all, or else the last
-// answer. The library looks at the answer and ignores the error, so resp is set only after all answers were read.
+// answer reads the follower's answer to each part. It returns the first rejection, or else the last answer. The
+// library reads the response and ignores the error, so resp is set only after all answers were read.
 func (p *pipeline) answer(f *inFlight) (r *wire.RaftAppendReply, err error) {
 	answer := hraft.AppendEntriesResponse{Success: true}
 	for range f.parts {
@@ -121,7 +121,7 @@ func (p *pipeline) answer(f *inFlight) (r *wire.RaftAppendReply, err error) {
 	return r, nil
 }
 
-// Close ends the pipeline; appends without an answer are sent again by the library.
+// Close closes the pipeline; the library sends unanswered appends again.
 func (p *pipeline) Close() error {
 	p.once.Do(func() {
 		close(p.stop)

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Pool has the connections to peers: those that many exchanges share (line), and those that a caller dials for itself.
-// mu guards live, lines and closed, and is never held over I/O other than closing.
+// Pool manages the connections to peers: those that many exchanges share (link), and those that a caller dials for
+// itself. mu guards live, links and closed, and is never held over I/O other than closing.
 type Pool struct {
 	t      *Transport
 	mu     sync.Mutex
@@ -35,7 +35,7 @@ func identityIn(id uint32, h *wire.RaftHello) peerIdentity {
 	return peerIdentity{id, h.Key}
 }
 
-// isImpostor reports whether a node showed a member's id with none of that member's keys.
+// isImpostor reports whether a node showed a member's id without one of that member's keys.
 func (s peerIdentity) isImpostor(id uint32, keys []string) bool {
 	return s.id == id && !slices.Contains(keys, s.key)
 }
@@ -44,7 +44,7 @@ type poolKey struct{ addr, purpose string }
 
 var errClosed = errors.New("closed")
 
-// dialMember dials one member. It rejects a connection to another node.
+// dialMember dials one member. It rejects an answer from another node.
 func (p *Pool) dialMember(ctx context.Context, id uint32, addr, purpose string) (*Conn, error) {
 	c, err := p.Dial(ctx, addr, purpose)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *Pool) Drop(c *Conn) {
 	c.Close()
 }
 
-// Dial connects and shakes hands.
+// Dial connects to an address and performs the handshake.
 func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, HelloTimeout)
 	defer cancel()
@@ -108,7 +108,7 @@ func (p *Pool) Dial(ctx context.Context, addr, purpose string) (*Conn, error) {
 	return c, nil
 }
 
-// endAppends closes all connections on which a peer is sent records; what is under way on them fails at once.
+// endAppends closes all connections on which a peer gets records; the requests on them fail at once.
 func (p *Pool) endAppends(addr string) {
 	key := poolKey{addr, ForAppend}
 	p.mu.Lock()
@@ -120,7 +120,7 @@ func (p *Pool) endAppends(addr string) {
 	}
 }
 
-// closeImpostors closes the connections to nodes that showed this id with none of these keys.
+// closeImpostors closes the connections to nodes that showed this id without one of these keys.
 func (p *Pool) closeImpostors(id uint32, keys []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +131,7 @@ func (p *Pool) closeImpostors(id uint32, keys []string) {
 	}
 }
 
-// close ends every connection, in use or not.
+// close closes every connection, in use or not.
 func (p *Pool) close() {
 	p.mu.Lock()
 	p.closed = true

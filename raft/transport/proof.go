@@ -9,17 +9,17 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Every home has an ed25519 key. Behind the proof of the secret each side of a handshake shows its key, and signs what
-// both sides chose, the purpose of the connection and its own advertised address. So a proof is good for one
-// connection, one direction and one purpose, and a node in between cannot pass on that of another address.
+// Every home has an ed25519 key. After the proof of the secret each side of a handshake shows its key, and signs the
+// values that both sides chose, the purpose of the connection and its own advertised address. So a proof is valid for
+// one connection, one direction and one purpose, and a node in the middle cannot relay the proof of another address.
 
-// statement returns the bytes that a side signs: the bytes of its mac, its address and the purpose.
+// statement returns the bytes that a side signs: the input of its mac, the purpose and its address.
 func (h *handshake) statement(label, purpose, addr string) []byte {
 	b := append(h.proofBytes(label), purpose...)
 	return append(append(b, 0), addr...)
 }
 
-// sign puts a side's proof into its hello. Without a key it proves nothing.
+// sign puts a side's proof into its hello. Without an identity it adds nothing.
 func (h *handshake) sign(label string, identity ed25519.PrivateKey, addr string, r *wire.RaftHello) {
 	if len(identity) == 0 {
 		return
@@ -28,7 +28,7 @@ func (h *handshake) sign(label string, identity ed25519.PrivateKey, addr string,
 	r.Proof = ed25519.Sign(identity, h.statement(label, r.Purpose, addr))
 }
 
-// PublicText is the public half of a key, in hex; empty for none.
+// PublicText returns the public half of a key, in hex; empty without a key.
 func PublicText(k ed25519.PrivateKey) string {
 	if len(k) == 0 {
 		return ""

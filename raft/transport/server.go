@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire/accept"
 )
 
-// Limits of the listener. Unauthenticated connections have not said hello yet. They have their own small limit, so that
-// they never use up the peers' share. Each is closed after unauthenticatedTimeout.
+// Limits of the listener. A connection is unauthenticated until its hello was accepted. Such connections have their
+// own small limit, so that they never use up the peers' share. Each is closed after unauthenticatedTimeout.
 const (
 	maxPeers               = 1024
 	maxUnauthenticated     = 64
@@ -23,7 +23,7 @@ const (
 type server struct {
 	t                               *Transport
 	ln                              net.Listener
-	peerLimit, unauthenticatedLimit int // how many peers and unauthenticated connections may be open
+	peerLimit, unauthenticatedLimit int // maximum numbers of open connections of each kind
 
 	mu              sync.Mutex
 	known           map[net.Conn]peerIdentity
@@ -40,7 +40,7 @@ func (s *server) serve() {
 	for {
 		raw, err := s.ln.Accept()
 		if err != nil {
-			return // it is closed
+			return // the listener is closed
 		}
 		if !s.add(raw) {
 			return
@@ -64,8 +64,8 @@ func (s *server) serve() {
 	}
 }
 
-// add registers a new connection, and closes the oldest unauthenticated one when there are too many. A peer says
-// hello at once, so it gets in even while others hold connections open in silence.
+// add registers a new connection, and closes the oldest unauthenticated one if there are too many. A peer says hello
+// at once, so it gets in even while others hold silent connections open.
 func (s *server) add(nc net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,13 +81,13 @@ func (s *server) add(nc net.Conn) bool {
 	return true
 }
 
-// admit counts a connection that said hello as a peer's, if the limit allows it.
+// admit counts an authenticated connection as a peer's, if the limit allows it.
 func (s *server) admit(nc net.Conn, as peerIdentity) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.unauthenticated, nc)
 	if i < 0 || s.closed {
-		return false // it was closed meanwhile
+		return false // the connection was closed meanwhile
 	}
 	if len(s.known) >= s.peerLimit {
 		s.t.o.Log.Warn("peer refused: too many connections", "addr", nc.RemoteAddr(), "most", s.peerLimit)
@@ -98,7 +98,7 @@ func (s *server) admit(nc net.Conn, as peerIdentity) bool {
 	return true
 }
 
-// closeImpostors closes the connections of nodes that said a member's id and showed none of these keys.
+// closeImpostors closes the connections of nodes that showed a member's id without one of these keys.
 func (s *server) closeImpostors(id uint32, keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 )
 
 // starving is a peer port whose process is out of descriptors while starved is set.
-type starving struct {
+type starvingListener struct {
 	net.Listener
 	starved atomic.Bool
 	failed  chan struct{} // holds a token after a failed attempt
 }
 
-func (s *starving) Accept() (net.Conn, error) {
+func (s *starvingListener) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err == nil && s.starved.Load() {
 		c.Close()
@@ -37,9 +37,9 @@ func (s *starving) Accept() (net.Conn, error) {
 // TestThePeerPortOutlivesTheLackOfDescriptors: a failed accept does not end it.
 func TestThePeerPortOutlivesTheLackOfDescriptors(t *testing.T) {
 	t.Parallel()
-	under := make(chan *starving, 1)
+	under := make(chan *starvingListener, 1)
 	p := startPairOn(t, func(_ context.Context, entry string) string { return entry }, func(ln net.Listener) net.Listener {
-		s := &starving{Listener: ln, failed: make(chan struct{}, 1)}
+		s := &starvingListener{Listener: ln, failed: make(chan struct{}, 1)}
 		s.starved.Store(true)
 		under <- s
 		return s

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// chunkSize is the size of a snapshot's part in a frame.
+// chunkSize is the size of the part of a snapshot in one frame.
 const chunkSize = 256 << 10
 
 func (t *Transport) InstallSnapshot(id hraft.ServerID, addr hraft.ServerAddress, a *hraft.InstallSnapshotRequest, resp *hraft.InstallSnapshotResponse, data io.Reader) error {
@@ -64,8 +64,8 @@ func sendSnapshot(c *Conn, node uint32, advertise string, a *hraft.InstallSnapsh
 	}
 }
 
-// ReceiveSnapshot takes the pieces of a snapshot off the connection, all of them even when they are not read any more,
-// and returns how many bytes they hold.
+// ReceiveSnapshot writes the chunks of a snapshot to w and returns their total size. It reads all chunks even if w
+// rejects them.
 func (c *Inbound) ReceiveSnapshot(w io.Writer, unpack func(wire.Frame, wire.Message) error) (size uint64, err error) {
 	h := sha256.New()
 	var werr error

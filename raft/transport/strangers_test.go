@@ -27,7 +27,7 @@ func TestStrangersFillNoLog(t *testing.T) {
 		var log bytes.Buffer
 		var mu sync.Mutex
 		o := Options{NodeID: 2, Advertise: ln.Addr().String(), Secret: helloSecret,
-			Log: slog.New(slog.NewTextHandler(&recorded{mu: &mu, to: &log, Conn: discards{}}, nil))}
+			Log: slog.New(slog.NewTextHandler(&recordingConn{mu: &mu, to: &log, Conn: discardConn{}}, nil))}
 		if secure {
 			o.ServerTLS = &tls.Config{MinVersion: tls.VersionTLS13}
 		}

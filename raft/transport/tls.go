@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Identity is the DNS name in a member's certificate. Host names are not checked on the peer port: the certificate
-// names the member's id, so a member may move to another host.
+// Identity returns the DNS name in a member's certificate. Host names are not checked on the peer port: the
+// certificate names the member's id, so a member may move to another host.
 func Identity(id uint32) string { return fmt.Sprintf("node-%d.cairn", id) }
 
 // checkCertificate rejects a TLS connection whose certificate names another node. A plain connection has no
@@ -34,7 +34,7 @@ func checkCertificate(nc net.Conn, id uint32) error {
 	return nil
 }
 
-// tlsHandshake makes the handshake, and closes the connection if it fails.
+// tlsHandshake performs the TLS handshake, and closes the connection if it fails.
 func tlsHandshake(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 	if err := tc.HandshakeContext(ctx); err != nil {
 		tc.Close()
@@ -46,7 +46,7 @@ func tlsHandshake(ctx context.Context, tc *tls.Conn) (net.Conn, error) {
 	return tc, nil
 }
 
-// tlsFaultKind names the kind of a failed handshake. There are few, whatever the other side does.
+// tlsFaultKind returns the kind of a failed handshake. The number of kinds is small and does not depend on the peer.
 func tlsFaultKind(err error) string {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		return fmt.Sprint("certificate ", invalid.Reason)
@@ -57,8 +57,8 @@ func tlsFaultKind(err error) string {
 	return fmt.Sprintf("%T", err)
 }
 
-// handshake secures an accepted connection; nil when it was rejected. One that speaks no TLS is told so in a plain
-// frame.
+// handshake secures an accepted connection; it returns nil if it was rejected. A client without TLS gets the reason
+// in a plain frame.
 func (s *server) handshake(raw net.Conn) net.Conn {
 	ctx, cancel := context.WithTimeout(s.t.ctx, unauthenticatedTimeout)
 	defer cancel()
@@ -67,7 +67,7 @@ func (s *server) handshake(raw net.Conn) net.Conn {
 	if err == nil {
 		return tc
 	}
-	if _, told := s.t.loggedTLSFaults.LoadOrStore(tlsFaultKind(err), true); !told { // strangers may come in any number
+	if _, told := s.t.loggedTLSFaults.LoadOrStore(tlsFaultKind(err), true); !told { // unauthenticated clients may connect in any number
 		s.t.o.Log.Warn("peer refused: no secure connection", "addr", raw.RemoteAddr(), "err", err)
 	}
 	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// Transport is the library's Transport over the cluster opcodes, and the peer port.
+// Transport implements the library's Transport over the cluster opcodes, and runs the peer port.
 type Transport struct {
 	Pool            *Pool
 	o               Options
@@ -22,7 +22,7 @@ type Transport struct {
 	cancel          context.CancelFunc
 	tasks           sync.WaitGroup
 	consumer        chan hraft.RPC
-	server          *server // nil for a member that has no peer port
+	server          *server // nil for a member without a peer port
 	damagedFrames   atomic.Uint64
 	rejections      rejections
 	loggedTLSFaults sync.Map // the kinds of failed handshakes that were logged
@@ -37,7 +37,8 @@ type rejections struct {
 
 const maxRejections = 1000
 
-// changed notes why a peer is rejected, and reports whether that is new. known is a peer that has proved the secret.
+// changed notes why a peer is rejected, and reports whether the reason is new. known means that the peer has proved
+// the secret.
 func (r *rejections) changed(peer uint32, why string, known bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,14 +52,14 @@ func (r *rejections) changed(peer uint32, why string, known bool) bool {
 	return true
 }
 
-// forget is told that a peer was admitted.
+// forget forgets the rejections of a peer that was admitted.
 func (r *rejections) forget(peer uint32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.why, peer)
 }
 
-// New makes the transport of a member; ln is its peer port, nil for none.
+// New returns the transport of a member; ln is its peer port, or nil.
 func New(o Options, h Host, ln net.Listener) *Transport {
 	t := &Transport{o: o, host: h, consumer: make(chan hraft.RPC)}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
@@ -76,7 +77,7 @@ func (t *Transport) Serve() {
 	}
 }
 
-// Listens reports whether there is a peer port, and where it is bound.
+// Listens reports whether there is a peer port, and returns its address.
 func (t *Transport) Listens() (addr string, ok bool) {
 	if t.server == nil {
 		return "", false
@@ -84,8 +85,8 @@ func (t *Transport) Listens() (addr string, ok bool) {
 	return t.server.ln.Addr().String(), true
 }
 
-// Close ends every connection, of peers and to them, and the peer port. It may be called again: the library does.
-// Wait returns when nothing is served any more.
+// Close closes the peer port and every connection, dialed or accepted. It may be called again, as the library does.
+// Wait returns when all tasks have ended.
 func (t *Transport) Close() error {
 	t.cancel()
 	t.CloseServer()
@@ -93,7 +94,7 @@ func (t *Transport) Close() error {
 	return nil
 }
 
-// CloseImpostors closes the connections, dialed or accepted, to nodes that were admitted under this id with none of
+// CloseImpostors closes the connections, dialed or accepted, to nodes that were admitted under this id without one of
 // these keys.
 func (t *Transport) CloseImpostors(id uint32, keys ...string) {
 	t.Pool.closeImpostors(id, keys)
@@ -102,7 +103,7 @@ func (t *Transport) CloseImpostors(id uint32, keys ...string) {
 	}
 }
 
-// CloseServer ends the peer port and the connections that peers have made.
+// CloseServer closes the peer port and the connections that peers have made.
 func (t *Transport) CloseServer() {
 	if t.server != nil {
 		t.server.close()
@@ -124,7 +125,7 @@ func (t *Transport) begin(task func()) bool {
 // Wait returns after Close, when all tasks have ended.
 func (t *Transport) Wait() { t.tasks.Wait() }
 
-// Offer hands a request to the library's main task.
+// Offer passes a request to the library's main task.
 func (t *Transport) Offer(ctx context.Context, r hraft.RPC) error {
 	select {
 	case t.consumer <- r:
@@ -134,7 +135,7 @@ func (t *Transport) Offer(ctx context.Context, r hraft.RPC) error {
 	}
 }
 
-// Consume hands a request to the library's main task and waits for its answer.
+// Consume passes a request to the library's main task and waits for its answer.
 func (t *Transport) Consume(ctx context.Context, cmd any, body io.Reader) (any, error) {
 	ch := make(chan hraft.RPCResponse, 1)
 	if err := t.Offer(ctx, hraft.RPC{Command: cmd, Reader: body, RespChan: ch}); err != nil {

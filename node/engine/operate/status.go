@@ -234,7 +234,7 @@ func (cl *Cluster) lagFrom(at oplog.Index) *uint64 {
 	if !cl.cfg.Commit.IsOpen() {
 		return nil
 	}
-	n, known := cl.raft.Behind(uint64(at))
+	n, known := cl.raft.Lag(uint64(at))
 	if !known {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (cl *Cluster) LagSeconds() *float64 {
 // Ready reports whether this node is a member that has caught up with its leader and is not far behind.
 func (cl *Cluster) Ready() bool {
 	at := uint64(cl.cfg.Commit.Indexed())
-	n, known := cl.raft.Behind(at)
+	n, known := cl.raft.Lag(at)
 	return !cl.wasRemoved() && cl.raft.HasState() && cl.raft.CaughtUp(at) && (!known || n <= maxReadyLag)
 }
 
