@@ -35,7 +35,7 @@ func TestBackupsByPlan(t *testing.T) {
 		now, whole := map[string]bool{}, 0
 		for _, f := range files {
 			now[f.Path], seen[f.Path] = true, true
-			if f.Whole() {
+			if f.IsState() {
 				whole++
 			}
 		}

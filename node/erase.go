@@ -49,7 +49,7 @@ func (n *Node) erase(ctx context.Context) error {
 func (n *Node) erasePurged(ctx context.Context, e *home.Erased) (done bool, err error) {
 	var purged oplog.Index
 	var by state.Purges
-	if err := n.state.Look(func(v *state.View) {
+	if err := n.state.Inspect(func(v *state.View) {
 		if purged = v.Purged(); purged > min(e.Cut, e.Rewritten) {
 			by = v.Purges()
 		}

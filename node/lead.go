@@ -55,7 +55,7 @@ func (n *Node) introduce(ctx context.Context) error {
 func (n *Node) advertise(ctx context.Context) error {
 	var cluster string
 	var known bool
-	err := n.state.Look(func(v *state.View) {
+	err := n.state.Inspect(func(v *state.View) {
 		cluster = v.Cluster()
 		known = slices.Contains(v.Nodes(), n.info())
 	})

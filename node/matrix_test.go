@@ -268,7 +268,7 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 		api.IDs.Op:         &api.IDsRequest{RIDs: []string{rid}, Short: []string{"#1", rid[:13]}},
 		api.EdgesOf.Op:     &api.EdgesOfRequest{Entities: []string{"Ada"}, Most: 10},
 		api.Numbered.Op:    &api.NumberedRequest{Seqs: []oplog.Seq{1, 2, 3}},
-		api.Neighbours.Op:  &api.NeighboursRequest{Sight: api.Sight{Namespace: workspace, Private: "_"}, Before: 10},
+		api.Neighbours.Op:  &api.NeighboursRequest{Visibility: api.Visibility{Namespace: workspace, Private: "_"}, Before: 10},
 		api.Workspace.Op:   &api.WorkspaceRequest{Namespace: workspace},
 		api.KnownEvents.Op: &api.KnownEventsRequest{Workspace: workspace, Marks: []api.EventMark{{Session: "s", Hash: []byte("h")}}},
 		api.Captures.Op:    &api.CapturesRequest{Workspace: workspace},

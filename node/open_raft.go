@@ -100,7 +100,7 @@ const explainTimeout = 5 * time.Second
 
 // keyOf returns the public key of a member that the cluster knows, "" if none.
 func (n *Node) keyOf(id uint32) (key string) {
-	_ = n.state.Look(func(v *state.View) { // "" while the state is closing
+	_ = n.state.Inspect(func(v *state.View) { // "" while the state is closing
 		if i := slices.IndexFunc(v.Nodes(), func(i oplog.NodeInfo) bool { return i.ID == id }); i >= 0 {
 			key = v.Nodes()[i].Key
 		}
@@ -110,7 +110,7 @@ func (n *Node) keyOf(id uint32) (key string) {
 
 func (n *Node) helloInfo() wire.RaftHello {
 	h := helloOf(n.cfg)
-	_ = n.state.Look(func(v *state.View) { // without the cluster's name while the state is closing
+	_ = n.state.Inspect(func(v *state.View) { // without the cluster's name while the state is closing
 		h.ClusterID, h.Needs = v.Cluster(), v.NeededKinds()
 	})
 	return h

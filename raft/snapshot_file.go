@@ -113,7 +113,7 @@ type snapshotSink struct {
 
 func newSnapshotSink(s *snapshots, m hraft.SnapshotMeta, f logstore.File) *snapshotSink {
 	k := &snapshotSink{snaps: s, d: description{SnapshotMeta: m}, file: f, sum: crc64.New(stateTable)}
-	k.out = bufio.NewWriterSize(&syncwriter.Writer{W: io.MultiWriter(io.NewOffsetWriter(f, 0), k.sum), File: f}, syncwriter.Often)
+	k.out = bufio.NewWriterSize(&syncwriter.Writer{W: io.MultiWriter(io.NewOffsetWriter(f, 0), k.sum), File: f}, syncwriter.DefaultEvery)
 	return k
 }
 

@@ -169,7 +169,7 @@ func stats(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory,
-		&api.NeighboursRequest{Sight: api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsSample})
+		&api.NeighboursRequest{Visibility: api.Visibility{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsSample})
 	if err != nil {
 		return nil, err
 	}

@@ -61,13 +61,13 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 
 // visible says which memories the workspace sees: its own and, unless the server is private, those of other
 // protocols. It never sees those of another workspace.
-func (c *call) visible() api.Sight {
-	return api.Sight{Namespace: c.ns, Private: privatePrefix, Alone: c.ownOnly || c.s.cfg.Private}
+func (c *call) visible() api.Visibility {
+	return api.Visibility{Namespace: c.ns, Private: privatePrefix, Alone: c.ownOnly || c.s.cfg.Private}
 }
 
 // neighbours returns the visible rows on both sides of a number, nearest first.
 func (c *call) neighbours(ctx context.Context, at oplog.Seq, before, after int) (back, on []row, err error) {
-	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Sight: c.visible(), At: at, Before: before, After: after})
+	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Visibility: c.visible(), At: at, Before: before, After: after})
 	if err != nil {
 		return nil, nil, err
 	}

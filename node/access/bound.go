@@ -53,7 +53,7 @@ func (a *Control) Holds(c api.Caller) bool {
 // lacks the token or the database because the node has not yet applied its log again.
 func (a *Control) checkRights(c api.Caller) (expiry oplog.Time, refused error) {
 	whole := a.complete == nil || a.complete() // read first: a missing row may be applied a moment later
-	_ = a.state.Look(func(v *state.View) {
+	_ = a.state.Inspect(func(v *state.View) {
 		if c.Token != "" {
 			t, known := v.Token(c.Token)
 			if !known && whole || known && !a.valid(t) {

@@ -16,7 +16,7 @@ import (
 
 // reload reads all limits from the state.
 func (a *Control) reload() {
-	_ = a.state.Look(func(v *state.View) { // a closing state admits nothing anyway
+	_ = a.state.Inspect(func(v *state.View) { // a closing state admits nothing anyway
 		set := v.Limits()
 		a.limits.Store(&set)
 	})

@@ -61,7 +61,7 @@ func (a *Control) reportUsage(ctx context.Context, to Log) error {
 	u.seen = map[string]oplog.Time{}
 	u.mu.Unlock()
 	op := &oplog.Uses{}
-	if err := a.state.Look(func(v *state.View) {
+	if err := a.state.Inspect(func(v *state.View) {
 		for hash, at := range seen {
 			if at > v.TokenUsed(hash) {
 				op.Uses = append(op.Uses, oplog.TokenUse{Hash: hash, At: at})

@@ -50,15 +50,15 @@ type Kept struct {
 	Vector []float32     // when the request asks for vectors
 }
 
-// Sight says which memories a client is shown, whatever their age: those of a namespace and, unless the client sees
-// these alone, those of other namespaces that do not begin with Private.
-type Sight struct {
+// Visibility selects the memories that a client may see, whatever their age: those of a namespace and, unless Alone
+// is set, those of other namespaces that do not begin with Private.
+type Visibility struct {
 	Namespace, Private string
 	Alone              bool
 }
 
-// Shows reports whether the client is shown a memory. It is shown no forgotten one.
-func (s Sight) Shows(m *oplog.Memory) bool {
+// Shows reports whether the client may see a memory. It sees no forgotten memory.
+func (s Visibility) Shows(m *oplog.Memory) bool {
 	if m.Status == oplog.Tombstoned {
 		return false
 	}
@@ -81,7 +81,7 @@ type (
 	}
 	NumberedMemories  struct{ Memories []Kept } // in the order of the request, without numbers that name none
 	NeighboursRequest struct {
-		Sight
+		Visibility
 		At            oplog.Seq // 0 before it means the newest
 		Before, After int       // how many at most
 	}

@@ -16,7 +16,7 @@ import (
 // Bounds of a recall as of an earlier time.
 const (
 	pastDepth = 200           // rows of today's answer that are looked at
-	pastRows  = state.MaxLook // rows that have changed since
+	pastRows  = state.MaxScan // rows that have changed since
 )
 
 // searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that

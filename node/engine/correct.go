@@ -87,7 +87,7 @@ func (s *Service) statedRelations(c api.Caller, op *oplog.Correct) (edges []api.
 	if op.Text == nil || c.Spaces.Bind() {
 		return nil, nil
 	}
-	return edges, s.state.Look(func(v *state.View) {
+	return edges, s.state.Inspect(func(v *state.View) {
 		m, ok := v.Memory(c.DB, op.RID)
 		if !ok || m.Text == *op.Text {
 			return
@@ -120,7 +120,7 @@ func (s *Service) includeCurrentText(db oplog.DB, op *oplog.Correct, expected *u
 	if op.Text != nil || !shows && len(op.Vector) == 0 {
 		return expected, nil
 	}
-	return expected, s.state.Look(func(v *state.View) {
+	return expected, s.state.Inspect(func(v *state.View) {
 		if m, ok := v.Memory(db, op.RID); ok && (m.Unsearchable && shows || len(op.Vector) > 0) {
 			op.Text = &m.Text
 			expected = cmp.Or(expected, &m.Revision)

@@ -181,7 +181,7 @@ func (s *Service) enrichProducts(ctx context.Context, c api.Caller, op *oplog.Re
 	if err != nil {
 		return nil, err
 	}
-	return secrets.found.Kinds(), s.state.Look(func(v *state.View) {
+	return secrets.found.Kinds(), s.state.Inspect(func(v *state.View) {
 		for _, made := range ops {
 			if made.Unsearchable {
 				continue

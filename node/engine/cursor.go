@@ -13,9 +13,9 @@ import (
 // A timeScan tracks how far one request has scanned a walk by time.
 type timeScan struct {
 	scanned int
-	last    state.Place // of the last row that it has passed
-	own     state.Place // of the last one that the caller may read
-	cut     bool        // it ended at its bound, and the walk goes on
+	last    state.TimePosition // of the last row that it has passed
+	own     state.TimePosition // of the last one that the caller may read
+	cut     bool               // it ended at its bound, and the walk goes on
 }
 
 // atLimit reports whether the scan is at its bound. It is called at each row, so it is not at the end of the walk.
@@ -26,7 +26,7 @@ func (w *timeScan) atLimit() bool {
 
 // advance notes a row that later pages do not look at again.
 func (w *timeScan) advance(c api.Caller, m *oplog.Memory, at oplog.Time) {
-	w.scanned, w.last = w.scanned+1, state.Place{At: at, Seq: m.Seq}
+	w.scanned, w.last = w.scanned+1, state.TimePosition{At: at, Seq: m.Seq}
 	if c.Spaces.Has(m.Namespace) {
 		w.own = w.last
 	}
@@ -36,19 +36,19 @@ func (w *timeScan) advance(c api.Caller, m *oplog.Memory, at oplog.Time) {
 // time and a number name no memory and no namespace.
 func (w *timeScan) cursor() string {
 	at := w.own
-	if w.scanned == maxScan || at == (state.Place{}) {
+	if w.scanned == maxScan || at == (state.TimePosition{}) {
 		at = w.last
 	}
 	return fmt.Sprintf("%d.%d", at.At, at.Seq)
 }
 
 // parseCursor reads a cursor.
-func parseCursor(cursor string) (state.Place, error) {
+func parseCursor(cursor string) (state.TimePosition, error) {
 	time, number, _ := strings.Cut(cursor, ".")
 	at, err := strconv.ParseInt(time, 10, 64)
 	seq, err2 := strconv.ParseUint(number, 10, 64)
 	if err != nil || err2 != nil {
-		return state.Place{}, oplog.Errorf(oplog.Invalid, "cursor: %.64q is none of this list: pass the one of its previous page", cursor)
+		return state.TimePosition{}, oplog.Errorf(oplog.Invalid, "cursor: %.64q is none of this list: pass the one of its previous page", cursor)
 	}
-	return state.Place{At: oplog.Time(at), Seq: oplog.Seq(seq)}, nil
+	return state.TimePosition{At: oplog.Time(at), Seq: oplog.Seq(seq)}, nil
 }

@@ -18,7 +18,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 	a, ns := &api.DigestAnswer{}, orDefault(q.Namespace)
 	r := c.Reach(ns)
 	err := s.state.Read(func(v *state.View) error {
-		newest, _ := state.Pick(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), func(m *oplog.Memory) bool {
+		newest, _ := state.Collect(digestLook, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), func(m *oplog.Memory) bool {
 			return m.Status == oplog.Active && r.Has(m.Namespace) && !m.Unsearchable
 		})
 		a.Decisions = decisions(v, c, newest, q)

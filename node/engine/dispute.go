@@ -18,7 +18,7 @@ const maxDisputed = 8
 // was said first is as much an answer. So does a memory of a lower class of trust than the older one.
 func (s *Service) markConflicts(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
-	err := s.state.Look(func(v *state.View) {
+	err := s.state.Inspect(func(v *state.View) {
 		if v.Stats(c.DB).OpenConflicts == 0 {
 			return
 		}
@@ -117,7 +117,7 @@ func (s *Service) preferSuccessors(c api.Caller, q *index.Query, hits []index.Hi
 	for i := range hits {
 		at[hits[i].Memory.Seq] = i
 	}
-	return told, s.state.Look(func(v *state.View) {
+	return told, s.state.Inspect(func(v *state.View) {
 		done := map[oplog.Seq]bool{}
 		tell := func(h index.Hit) {
 			if !done[h.Memory.Seq] {

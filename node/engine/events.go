@@ -135,7 +135,7 @@ func (p *eventStream) onBatch(ctx context.Context, batch []oplog.Outcome, open b
 		}
 	}
 	var told []api.Event
-	if err := p.s.state.Look(func(v *state.View) {
+	if err := p.s.state.Inspect(func(v *state.View) {
 		for _, o := range batch {
 			if o.Index > p.sent { // the replay had the others
 				told = p.appendEvents(v, told, o)

@@ -98,7 +98,7 @@ func (s *Service) due(db oplog.DB, most int, wanted func(*oplog.Memory) bool) (r
 			if looked++; wanted(m) {
 				rids = append(rids, m.RID)
 			}
-			return len(rids) < most && looked < state.MaxLook
+			return len(rids) < most && looked < state.MaxScan
 		})
 		return nil
 	})

@@ -151,7 +151,7 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 // ones.
 func claimsOf(v *state.View, db oplog.DB, names []string, r oplog.Reach) (list []oplog.StoredClaim, cut bool) {
 	for _, name := range names {
-		some, more := state.Pick(maxEdges, func(f func(oplog.StoredClaim) bool) { v.NewestClaims(db, name, f) },
+		some, more := state.Collect(maxEdges, func(f func(oplog.StoredClaim) bool) { v.NewestClaims(db, name, f) },
 			func(x oplog.StoredClaim) bool { return r.Has(x.Namespace) })
 		list, cut = append(list, some...), cut || more
 	}

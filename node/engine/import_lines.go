@@ -110,7 +110,7 @@ func (im *importer) skipPresent(lines []draftLine) (list []draftLine, err error)
 	if im.key != "" || im.keep {
 		return lines, nil
 	}
-	return list, im.s.state.Look(func(v *state.View) {
+	return list, im.s.state.Inspect(func(v *state.View) {
 		for _, d := range lines {
 			if d.Path == "" {
 				if m, ok := v.Memory(im.c.DB, d.RID); ok && upToDate(m, &d.Draft) {
@@ -135,7 +135,7 @@ func (im *importer) skipPresentEdges(lines []edgeLine) (list []edgeLine, err err
 	if im.key != "" || im.keep {
 		return lines, nil
 	}
-	return list, im.s.state.Look(func(v *state.View) {
+	return list, im.s.state.Inspect(func(v *state.View) {
 		for _, e := range lines {
 			if was, ok := v.Related(im.c.DB, e.Src, e.Type, e.Dst); ok && was.Weight == e.Weight {
 				im.done.Kept++

@@ -101,7 +101,7 @@ func (im *importer) storeSteps(k *keyedBatch) error {
 // took one meanwhile: this node has applied that one by the time it knows of the rejection.
 func storeWithFreeIDs[T any](im *importer, free func(*state.View), store func() (T, error)) (T, error) {
 	for tries := 0; ; tries++ {
-		if err := im.s.state.Look(free); err != nil {
+		if err := im.s.state.Inspect(free); err != nil {
 			var none T
 			return none, err
 		}

@@ -134,7 +134,7 @@ func (k *keyedBatch) prepare(ctx context.Context) error {
 		}
 	}
 	var drafts []api.Draft
-	if err := k.s.state.Look(func(v *state.View) {
+	if err := k.s.state.Inspect(func(v *state.View) {
 		for _, st := range k.steps {
 			if st.Op == store {
 				drafts = append(drafts, *st.Memory)

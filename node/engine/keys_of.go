@@ -106,7 +106,7 @@ func (s *Service) batch(ctx context.Context, c api.Caller, q *api.BatchRequest) 
 	}
 	a := &api.BatchAnswer{Results: make([]api.BatchResult, len(k.steps)), Index: field.Token(done.Index), Redacted: k.redacted}
 	left := byteBudget{hold: c.Hold}
-	return a, s.state.Look(func(v *state.View) {
+	return a, s.state.Inspect(func(v *state.View) {
 		for i := range k.steps {
 			r := k.result(i, &done)
 			if k.steps[i].Op == "get" && r.Found {

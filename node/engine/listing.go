@@ -101,7 +101,7 @@ func newestMemories(v *state.View, c api.Caller, namespace string, n int) listPa
 
 // listMemories are active memories, newest first or in another order, as far as there is room.
 func listMemories(v *state.View, c api.Caller, q *api.MemoriesRequest) (l listPage, err error) {
-	before := state.Place{At: timeOrZero(q.Before.Time)}
+	before := state.TimePosition{At: timeOrZero(q.Before.Time)}
 	switch order, sorted := listOrders[q.Sort]; {
 	case sorted && q.Cursor != "":
 		return l, oplog.Errorf(oplog.Invalid, "cursor: only the order of creation has cursors")
@@ -138,7 +138,7 @@ func listMemories(v *state.View, c api.Caller, q *api.MemoriesRequest) (l listPa
 }
 
 // listSorted sorts by an order. While it looks at the rows it holds outlines of at most twice Offset+Limit of them.
-func listSorted(v *state.View, c api.Caller, q *api.MemoriesRequest, before state.Place, order func(a, b *oplog.Memory) int) (l listPage) {
+func listSorted(v *state.View, c api.Caller, q *api.MemoriesRequest, before state.TimePosition, order func(a, b *oplog.Memory) int) (l listPage) {
 	most, seen := min(q.Offset+q.Limit+1, maxSorted), 0 // one more than the page has: then there is another page
 	var best []*oplog.Memory
 	first := func() {
@@ -236,7 +236,7 @@ func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.
 		a.MoreCounters = &api.MoreCounters{Claims: st.Claims, Rows: size.Rows, Vectors: size.Vectors,
 			Applied: uint64(s.commit.Applied()), Indexed: uint64(s.commit.Indexed())}
 		a.Resolved = v.ConflictsWithin(c.DB, r, oplog.ConflictResolved, oplog.ConflictDismissed)
-		a.Patterns = state.Counted(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) },
+		a.Patterns = state.CountMatching(func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) },
 			func(p oplog.Pattern) bool { return v.Within(c.DB, r, p.Sources) })
 	}
 	return a, nil

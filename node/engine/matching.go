@@ -36,7 +36,7 @@ const maxValues = 1000
 
 // values lists the values of an attribute from the index, which the door has waited for.
 func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) (*api.ValuePage, error) {
-	if !filter.Nameable(q.Attribute) {
+	if !filter.ValidName(q.Attribute) {
 		return nil, oplog.Errorf(oplog.Invalid,
 			"attribute: %q is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front",
 			q.Attribute, filter.MaxName)
@@ -106,7 +106,7 @@ func (s *Service) forgetPassing(ctx context.Context, c api.Caller, q *api.Forget
 	}
 	a := &api.ForgottenMatching{RIDs: []string{}, More: len(hits) == q.Limit, Index: field.Token(s.commit.Indexed())}
 	var ops []oplog.Op
-	if err := s.state.Look(func(v *state.View) {
+	if err := s.state.Inspect(func(v *state.View) {
 		for _, h := range hits {
 			if m, ok := v.MemoryAt(c.DB, h.Memory.Seq); ok && passes(&f, m) {
 				ops = append(ops, &oplog.Expect{RID: m.RID, Revision: m.Revision},

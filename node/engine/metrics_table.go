@@ -300,7 +300,7 @@ func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric
 // without a token.
 func databaseMetric(name, kind, help string, value func(*Service, *state.View, oplog.Database) (n float64, has bool)) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(m scrape, put func(float64, ...string)) {
-		_ = m.s.state.Look(func(v *state.View) { // a closing state has nothing to count
+		_ = m.s.state.Inspect(func(v *state.View) { // a closing state has nothing to count
 			if m.caller != nil {
 				for _, d := range access.Visible(*m.caller, v) {
 					if n, has := value(m.s, v, d); has {

@@ -76,7 +76,7 @@ func (f formerState) endedMarks(v *state.View, db oplog.DB, o *oplog.Memory, c o
 	c.ID, c.Note, c.Winner, c.Merged = oplog.NewID(), "", "", ""
 	if o.RID == f.by && (restated || c.Strategy == oplog.Superseded) {
 		at, back := then[o.RID]
-		for range state.MaxLook { // something newer may supersede that one by now, or it was merged
+		for range state.MaxScan { // something newer may supersede that one by now, or it was merged
 			next, ok := v.Memory(db, cmp.Or(o.By, o.Into))
 			if !ok || back {
 				break
@@ -117,7 +117,7 @@ func (s *Service) marksOfUndo(ctx context.Context, db oplog.DB, op *oplog.Correc
 		return nil, err
 	}
 	list := append([]oplog.Mark{}, op.Marks...) // not nil, which says nothing of marks
-	return list, s.state.Look(func(v *state.View) {
+	return list, s.state.Inspect(func(v *state.View) {
 		for _, k := range found {
 			rid := k.By
 			if rid == m.RID {

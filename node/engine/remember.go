@@ -159,9 +159,9 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
 	ns := orDefault(q.Namespace)
 	is := func(m *oplog.Memory) bool { return m.Status == oplog.Active && m.Namespace == ns && !m.Unsearchable }
-	list, more := state.Pick(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, state.Place{}, f) }, is)
+	list, more := state.Collect(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, state.TimePosition{}, f) }, is)
 	if len(list) == 0 && more { // many of other namespaces are newer
-		list, _ = state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), is)
+		list, _ = state.Collect(state.MaxScan, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), is)
 	}
 	if len(list) == 0 {
 		return nil, oplog.Errorf(oplog.NotFound, "namespace '%s' has no memories", ns)

@@ -27,7 +27,7 @@ func (s *Service) startSession(ctx context.Context, c api.Caller, q *api.StartSe
 // activeSession returns the active session that blocks a new one; nil when it has ended in the meantime.
 func (s *Service) activeSession(c api.Caller, op *oplog.SessionStart) any {
 	found, _ := state.Get(s.state, func(v *state.View) []oplog.Session { // a closing state knows none
-		rows, _ := state.Pick(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) },
+		rows, _ := state.Collect(1, func(f func(oplog.Session) bool) { v.Sessions(c.DB, op.Namespace, op.Client, f) },
 			func(x oplog.Session) bool { return x.Status == oplog.SessionActive })
 		return rows
 	})
@@ -49,7 +49,7 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 
 // sessions lists the newest first.
 func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) (*api.SessionList, error) {
-	n, most := api.Limit(q.Limit), state.MaxLook
+	n, most := api.Limit(q.Limit), state.MaxScan
 	walk := func(f func(oplog.Session) bool) { v.SessionsOf(c.DB, q.Namespace, f) } // client by client: sorted below
 	switch {
 	case q.Namespace == "":
@@ -57,7 +57,7 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 	case q.Client != nil:
 		walk, most = func(f func(oplog.Session) bool) { v.Sessions(c.DB, q.Namespace, *q.Client, f) }, n
 	}
-	found, more := state.Pick(most, walk, func(x oplog.Session) bool {
+	found, more := state.Collect(most, walk, func(x oplog.Session) bool {
 		return c.Reach(q.Namespace).Has(x.Namespace) && (!q.Active || x.Status == oplog.SessionActive) &&
 			(q.Client == nil || x.Client == *q.Client)
 	})
@@ -65,8 +65,8 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.ID, b.ID))
 	})
 	a := &api.SessionList{Bounded: api.Ended(n, more || len(found) > n, "name a namespace and a client")}
-	if more && most > n || len(found) == state.MaxLook {
-		a.Bounded = api.Cut(state.MaxLook, "sessions", "name a namespace and a client")
+	if more && most > n || len(found) == state.MaxScan {
+		a.Bounded = api.Cut(state.MaxScan, "sessions", "name a namespace and a client")
 	}
 	a.Sessions = api.Each(found[:min(len(found), n)], sessionOf)
 	a.Count = len(a.Sessions)

@@ -114,7 +114,7 @@ func (s *Service) skillTaken(c api.Caller, q *api.DefineSkillRequest, refused *a
 		return nil, refused
 	}
 	a := &api.DefinedSkill{ID: q.ID}
-	return a, s.state.Look(func(v *state.View) {
+	return a, s.state.Inspect(func(v *state.View) {
 		if m, ok := v.Keyed(c.DB, skillNamespace, "/"+q.ID); ok && c.May(api.Read) {
 			a.RID = m.RID
 		}

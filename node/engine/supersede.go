@@ -50,7 +50,7 @@ func (s *Service) addEarlierSuperseded(db oplog.DB, w *Written) error {
 	if !slices.ContainsFunc(w.Results, again) {
 		return nil
 	}
-	return s.state.Look(func(v *state.View) {
+	return s.state.Inspect(func(v *state.View) {
 		for _, r := range w.Results {
 			if again(r) {
 				for c := range v.ConflictsOf(db, r.ID) {
@@ -111,7 +111,7 @@ func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, s
 	if err != nil {
 		return nil, err
 	}
-	return marks, s.state.Look(func(v *state.View) {
+	return marks, s.state.Inspect(func(v *state.View) {
 		relations := mind.Relations{Single: v.Settings(db).Single, Several: v.Settings(db).Several}
 		for place, h := range hits {
 			o, ok := v.Memory(db, h.Memory.RID)

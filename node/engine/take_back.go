@@ -106,7 +106,7 @@ func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest
 // many sources as its number says, then what something made had superseded, and no id, as a correction's has.
 func (s *Service) describeTakeBack(c api.Caller, q *api.UndoRequest, done Written, r oplog.Result) (*api.Undone, error) {
 	a := &api.Undone{RID: q.RID, Index: field.Token(done.Index)}
-	return a, s.state.Look(func(v *state.View) {
+	return a, s.state.Inspect(func(v *state.View) {
 		made := 0
 		for made < len(r.Rows)-int(r.Num) && wasMade(v, c.DB, r.Rows[made], r.Rows[made+1:]) {
 			made++

@@ -97,7 +97,7 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 	keyed := func(f func(*oplog.Memory) bool) {
 		v.Keys(c.DB, orDefault(q.Namespace), taskFolder, "", 0, func(_ string, m *oplog.Memory) bool { return f(m) })
 	}
-	found, cut := state.Pick(state.MaxLook, keyed, func(m *oplog.Memory) bool {
+	found, cut := state.Collect(state.MaxScan, keyed, func(m *oplog.Memory) bool {
 		t := stateOf(m)
 		return m.Type == kindTask && (q.Status == "all" || q.Status == "" || q.Status == t.Status) &&
 			(q.Parent == "" || q.Parent == t.Parent)
@@ -116,7 +116,7 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 		list.Tasks = append(list.Tasks, t)
 	}
 	if list.Count = len(list.Tasks); cut {
-		list.More, list.Bounded = true, api.Cut(state.MaxLook, "tasks, the first added,", "delete those that are done")
+		list.More, list.Bounded = true, api.Cut(state.MaxScan, "tasks, the first added,", "delete those that are done")
 	}
 	return list, nil
 }

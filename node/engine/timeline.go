@@ -38,7 +38,7 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 	}
 	cutoff := oplog.At(s.now()) - silent
 	// A memory that was not recalled for that long is at least that old: the scan begins at the oldest, and is bounded.
-	rows, cut := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, firstPlace, cutoff, f) }),
+	rows, cut := state.Collect(state.MaxScan, outlined(func(f func(*oplog.Memory) bool) { v.Between(c.DB, firstPlace, cutoff, f) }),
 		func(m *oplog.Memory) bool {
 			return m.Status == oplog.Active && m.Accessed < cutoff && m.Importance >= staleImportance && c.Reach(q.Namespace).Has(m.Namespace)
 		})
@@ -49,7 +49,7 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 }
 
 // firstPlace is the place before all memories.
-var firstPlace = state.Place{At: oplog.FirstTime}
+var firstPlace = state.TimePosition{At: oplog.FirstTime}
 
 // itemsOf are the first n memories of a list of outlines, as far as there is room. cut says that it was made from the
 // first rows of a walk.
@@ -57,7 +57,7 @@ func itemsOf(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut b
 	list, left := readFull(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
 	a := &api.MemoryItems{Items: api.Each(list, memoryOf), Count: len(list), Left: left}
 	if a.Bounded = api.Ended(len(list), len(outlines) > n, narrower); cut {
-		a.Bounded = api.Cut(state.MaxLook, "memories", "the list of all memories continues with cursors")
+		a.Bounded = api.Cut(state.MaxScan, "memories", "the list of all memories continues with cursors")
 	}
 	return a
 }
@@ -66,8 +66,8 @@ func itemsOf(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut b
 const narrower = "narrow the request"
 
 // pageByTime is a page of a walk by time, as far as there is room. keyed says where a row stands in the walk.
-func pageByTime(c api.Caller, cursor string, limit int, walk func(from state.Place, f func(*oplog.Memory) bool),
-	from state.Place, keyed func(*oplog.Memory) oplog.Time, wanted func(*oplog.Memory) bool) (*api.MemoryItems, error) {
+func pageByTime(c api.Caller, cursor string, limit int, walk func(from state.TimePosition, f func(*oplog.Memory) bool),
+	from state.TimePosition, keyed func(*oplog.Memory) oplog.Time, wanted func(*oplog.Memory) bool) (*api.MemoryItems, error) {
 	if cursor != "" {
 		var err error
 		if from, err = parseCursor(cursor); err != nil {
@@ -109,8 +109,8 @@ func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) 
 		return nil, err
 	}
 	now := oplog.At(s.now())
-	return pageByTime(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Due(c.DB, from, now+ahead, f) },
-		state.Place{At: now}, func(m *oplog.Memory) oplog.Time { return m.Due },
+	return pageByTime(c, q.Cursor, q.Limit, func(from state.TimePosition, f func(*oplog.Memory) bool) { v.Due(c.DB, from, now+ahead, f) },
+		state.TimePosition{At: now}, func(m *oplog.Memory) oplog.Time { return m.Due },
 		func(m *oplog.Memory) bool { return m.Status == oplog.Active && c.Reach(q.Namespace).Has(m.Namespace) })
 }
 
@@ -131,14 +131,14 @@ func (s *Service) chronology(v *state.View, c api.Caller, q *api.ChronologyReque
 			(q.Type == "" || q.Type == m.Type)
 	}
 	if q.Entity == "" {
-		return pageByTime(c, q.Cursor, q.Limit, func(from state.Place, f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }, from,
+		return pageByTime(c, q.Cursor, q.Limit, func(from state.TimePosition, f func(*oplog.Memory) bool) { v.Between(c.DB, from, to, f) }, from,
 			func(m *oplog.Memory) oplog.Time { return m.Created }, wanted)
 	}
 	if q.Cursor != "" {
 		return nil, oplog.Errorf(oplog.Invalid, "cursor: the memories of an entity have none")
 	}
 	names := v.ResolveName(c.DB, orDefault(q.Namespace), q.Entity)
-	rows, cut := state.Pick(state.MaxLook, outlined(func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }), wanted)
+	rows, cut := state.Collect(state.MaxScan, outlined(func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }), wanted)
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Seq, b.Seq))
 	})

@@ -154,7 +154,7 @@ var showOrigin = api.Carry[oplog.Memory, api.Origin]()
 
 // explainOrigins adds to each row of an explained answer where it comes from.
 func (s *Service) explainOrigins(c api.Caller, hits []index.Hit, rows []api.Result) error {
-	return s.state.Look(func(v *state.View) {
+	return s.state.Inspect(func(v *state.View) {
 		for i := range rows {
 			rows[i].Origins = origins(v, c, hits[i].Memory)
 		}

@@ -54,7 +54,7 @@ func turnsOf(v *state.View, db oplog.DB, namespace string) (all []*oplog.Memory,
 			all = append(all, m)
 		}
 		looked++
-		return looked < state.MaxLook
+		return looked < state.MaxScan
 	})
 	return all, last
 }

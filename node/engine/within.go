@@ -50,6 +50,6 @@ func statsOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Stats {
 	names, _ := namesWithin(v, db, r)
 	return oplog.Stats{Counts: v.ReachStats(db, r), Entities: uint64(len(names)), OpenConflicts: thinking.OpenConflicts(v, db, r),
 		PendingTriggers: thinking.PendingTriggers(v, db, r),
-		Claims: uint64(state.Counted(func(f func(oplog.StoredClaim) bool) { v.ClaimsBehind(db, "", f) },
+		Claims: uint64(state.CountMatching(func(f func(oplog.StoredClaim) bool) { v.ClaimsBehind(db, "", f) },
 			func(c oplog.StoredClaim) bool { return r.Has(c.Namespace) }))}
 }

@@ -49,7 +49,7 @@ func DamageNote(s *state.State, why error) error {
 
 // WriteNote writes a note for the next start.
 func WriteNote(cfg Config, name string, why error) error {
-	return syncwriter.Replace(filepath.Join(cfg.Dir, name), syncwriter.Summed(fmt.Appendln(nil, why)), 0o600)
+	return syncwriter.Replace(filepath.Join(cfg.Dir, name), syncwriter.AppendSum(fmt.Appendln(nil, why)), 0o600)
 }
 
 // SetAsideDamaged moves aside the state that an earlier run found damaged. The log of a member goes too: its

@@ -43,5 +43,5 @@ func (e Erased) Write(home string) error {
 	if err != nil {
 		return err
 	}
-	return syncwriter.Replace(filepath.Join(home, erasedFile), syncwriter.Summed(append(b, '\n')), 0o600)
+	return syncwriter.Replace(filepath.Join(home, erasedFile), syncwriter.AppendSum(append(b, '\n')), 0o600)
 }

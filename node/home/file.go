@@ -36,6 +36,6 @@ func readNote(path string) (text []byte, intact bool, err error) {
 	if raw == nil {
 		return nil, true, err
 	}
-	text, intact = syncwriter.Unsummed(raw)
+	text, intact = syncwriter.CutSum(raw)
 	return text, intact, nil
 }

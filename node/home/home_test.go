@@ -186,7 +186,7 @@ func TestAHomeAndItsKeysFit(t *testing.T) {
 		cfg := c.home
 		cfg.Encryption = c.with
 		keys, err := OpenKeys(t.Context(), cfg)
-		if !errors.Is(err, c.want) || (keys != nil) != (c.want == nil && c.with.On()) {
+		if !errors.Is(err, c.want) || (keys != nil) != (c.want == nil && c.with.Enabled()) {
 			t.Errorf("%s: %v, %v", c.name, keys, err)
 		}
 		if contents(t, c.home.Dir) != before {

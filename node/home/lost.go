@@ -42,7 +42,7 @@ func NoteLost(cfg Config, lost raft.Lost) error {
 	if err != nil {
 		return err
 	}
-	return syncwriter.Replace(filepath.Join(cfg.Dir, lostFile), syncwriter.Summed(append(b, '\n')), 0o600)
+	return syncwriter.Replace(filepath.Join(cfg.Dir, lostFile), syncwriter.AppendSum(append(b, '\n')), 0o600)
 }
 
 // moveLostNote moves the note next to the log that was moved aside, by this start or by an earlier one that ended

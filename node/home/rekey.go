@@ -35,7 +35,7 @@ var errRekey = errors.New("a change of its encryption was cut short; the same `c
 // Encrypt encrypts the home of a stopped node and the files of the other surfaces. If the home is already encrypted,
 // it encrypts only the latter.
 func Encrypt(ctx context.Context, cfg Config) error {
-	if !cfg.Encryption.On() {
+	if !cfg.Encryption.Enabled() {
 		return fmt.Errorf("%w: no master key is configured", seal.ErrKey)
 	}
 	masters, err := cfg.Encryption.Masters(ctx)

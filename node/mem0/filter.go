@@ -165,7 +165,7 @@ func (t *translation) leaf(name string, raw json.RawMessage, depth int) any {
 	case "keywords", "memory_ids", "memory":
 		return t.reject("%s: not supported; the query of a search finds words", name)
 	default:
-		if !filter.Nameable(name) {
+		if !filter.ValidName(name) {
 			return t.reject("%.40q is not a field", name)
 		}
 	}

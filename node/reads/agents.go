@@ -45,7 +45,7 @@ func owned(v dbView, q *api.OwnedRequest) *api.OwnedPage {
 // memories. The operator owns all others.
 func (v dbView) eachOwned(q *api.OwnedRequest, operator string, f func(*oplog.Memory) bool) {
 	if q.Owner == operator {
-		v.Recent(v.db, state.Place{At: q.Before}, f)
+		v.Recent(v.db, state.TimePosition{At: q.Before}, f)
 		return
 	}
 	v.ReceiptsBefore(v.db, q.Owner, q.Before, func(r oplog.Receipt) bool {
@@ -125,7 +125,7 @@ func census(v dbView, q *api.CensusRequest) *api.CensusRows {
 		return looked < q.Window
 	})
 	looked = 0
-	v.Recent(v.db, state.Place{}, func(m *oplog.Memory) bool {
+	v.Recent(v.db, state.TimePosition{}, func(m *oplog.Memory) bool {
 		looked++
 		if m.Namespace == oplog.CovenantNamespace && !m.Unlisted() {
 			a.Memories = append(a.Memories, api.Paid{Memory: m, Receipts: v.ReceiptsOf(v.db, m.RID)})

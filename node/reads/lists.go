@@ -33,7 +33,7 @@ func collector(into *[]*oplog.Memory, n, look int, want func(*oplog.Memory) bool
 func recent(v dbView, q *api.RecentRequest) *api.RecentMemories {
 	a, looked := &api.RecentMemories{}, 0
 	more := collector(&a.Memories, q.Limit, q.Look, func(m *oplog.Memory) bool { return listed(m, q.Namespace, q.Tier) })
-	v.Recent(v.db, state.Place{At: q.Before}, func(m *oplog.Memory) bool {
+	v.Recent(v.db, state.TimePosition{At: q.Before}, func(m *oplog.Memory) bool {
 		if q.Bare { // many memories with their texts would take too much memory
 			c := oplog.Content{RID: m.RID, Namespace: m.Namespace, Tier: m.Tier}
 			m = &oplog.Memory{Content: c, Past: oplog.Past{Status: m.Status}}
@@ -54,7 +54,7 @@ func lookUp(v dbView, q *api.LookUpRequest) *api.LookedUp {
 		a.Memory, entities = m, slices.Concat(entities, m.Entities)
 		other := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
 		if q.Window > 0 {
-			v.Recent(v.db, state.Place{At: m.Created}, collector(&a.Before, q.Window, q.Look, other))
+			v.Recent(v.db, state.TimePosition{At: m.Created}, collector(&a.Before, q.Window, q.Look, other))
 			v.Memories(v.db, m.Seq+1,
 				collector(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && other(o) }))
 		}

@@ -109,7 +109,7 @@ func TestNeighboursPassOverABound(t *testing.T) {
 	}
 	s := stored(t, ops...)
 	for _, alone := range []bool{true, false} {
-		a := read(t, s, oplog.DefaultDB, api.Neighbours, api.NeighboursRequest{Sight: api.Sight{Namespace: "own", Private: "private/", Alone: alone}, Before: 3})
+		a := read(t, s, oplog.DefaultDB, api.Neighbours, api.NeighboursRequest{Visibility: api.Visibility{Namespace: "own", Private: "private/", Alone: alone}, Before: 3})
 		got := []string{}
 		for _, k := range a.Before {
 			got = append(got, k.Memory.RID)

@@ -1,6 +1,6 @@
-// Package damage remembers in which files of a node something was read that is not what was written there. Each owner
-// of files has a Files; status, doctor and metrics read it. It is about one run of a node: what was found before, and
-// moved aside, is in the home.
+// Package damage records the files of a node whose content differs from what was written. Each owner of files has a
+// Files; status, doctor and metrics read it. It covers one run of a node: files that were damaged earlier and moved
+// aside are still in the home.
 package damage
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// The kinds of files.
+// Kinds of files.
 const (
 	State    = "state"
 	Log      = "log"
@@ -19,26 +19,26 @@ const (
 	Index    = "index"
 )
 
-// A File is one in which damage was found.
+// A File is a damaged file.
 type File struct {
 	Kind     string
-	Database string // whose index it is; blank for another kind
+	Database string // the database of an index; blank for other kinds
 	Path     string
-	Times    int64 // that damage was found in it
-	Healed   bool  // its content is not used any more
+	Times    int64 // number of times that damage was found
+	Healed   bool  // its content is no longer used
 }
 
-// maxFiles bounds the files that are listed.
+// maxFiles bounds the number of listed files.
 const maxFiles = 8
 
-// Files holds the damage that one owner has found. The zero value is ready.
+// Files collects the damage that one owner has found. The zero value is ready.
 type Files struct {
 	mu    sync.Mutex // held for moments alone: pebble tells of damage with its locks held
 	times map[string]int64
 	list  []File
 }
 
-// Found counts damage in a file, and names the file while there is room: one that is healed makes room.
+// Found counts damage in a file. It lists the file if there is room, or in place of a healed one.
 func (f *Files) Found(file File) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +84,7 @@ func (f *Files) Times(kind string) int64 {
 	return f.times[kind]
 }
 
-// List are the first files in which damage was found, by their paths.
+// List returns the first damaged files, by path.
 func (f *Files) List() []File {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,7 +93,7 @@ func (f *Files) List() []File {
 	return list
 }
 
-// An Error is damage of a file.
+// An Error reports damage of a file.
 type Error struct {
 	Path string
 	Err  error
@@ -102,7 +102,7 @@ type Error struct {
 func (e *Error) Error() string { return filepath.Base(e.Path) + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// PathOf is the file whose damage an error is; another path where it names none.
+// PathOf returns the path of the damaged file in an error; other if the error names none.
 func PathOf(err error, other string) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Path

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Claim is a relation that a text states between two names. It is read from the words between them and nothing
-// else: a phrase that is known, with articles, adverbs and a copula around it, makes one; any other word makes none.
+// A Claim is a relation that a text states between two names. It is found only from the words between them: a known
+// phrase, possibly with articles, adverbs and a copula, makes a claim; any other word prevents it.
 type Claim struct {
 	Src, Type, Dst string
 	Denied         bool // "is not the CEO of"
@@ -17,7 +17,7 @@ type Claim struct {
 	Start, End     int  // bytes of the text
 }
 
-// ClaimExtractor names what finds claims, in the claims.
+// ClaimExtractor is the name of this extractor in its claims.
 const ClaimExtractor = "heuristic_v1"
 
 const (
@@ -26,10 +26,10 @@ const (
 	maxOccurrences = 4 // of one name
 )
 
-// claimants are the types of names that stand in relations.
-var claimants = set("person organization place tech project unknown")
+// relatableTypes are the types of names that may have relations.
+var relatableTypes = set("person organization place tech project unknown")
 
-// phrases between a source and its target.
+// phrases maps the phrases between a source and its target to relations.
 var phrases = map[string]string{
 	"ceo of": "ceo_of", "chief executive of": "ceo_of", "chief executive officer of": "ceo_of", "cto of": "cto_of", "cfo of": "cfo_of",
 	"founder of": "founded", "co-founder of": "founded", "cofounder of": "founded", "co-founded": "founded",
@@ -44,9 +44,8 @@ var phrases = map[string]string{
 	"member of": "member_of", "part of": "member_of", "belongs to": "member_of", "reports to": "reports_to",
 }
 
-// possessed maps the words that stand behind "Acme's" and before a name to a relation, which leads from the name to
-// Acme.
-var possessed = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded",
+// possessiveRelations maps the words between "Acme's" and a name to a relation, from the name to Acme.
+var possessiveRelations = map[string]string{"ceo": "ceo_of", "cto": "cto_of", "cfo": "cfo_of", "founder": "founded",
 	"co-founder": "founded", "cofounder": "founded"}
 
 // bareVerbs are the verb forms that follow "does not" or "may".
@@ -62,7 +61,7 @@ var (
 	fillers   = set("a an the is are now currently also still just recently has have had been be who which that does do did will would both proudly officially really")
 )
 
-// Claims returns what a text says about the names in it, which come from Entities and Link.
+// Claims returns the claims of a text about its names, which come from Entities and Link.
 func Claims(text string, names []Entity) (out []Claim) {
 	text = text[:min(len(text), maxText)]
 	at := occurrences(text, names)
@@ -85,21 +84,21 @@ func Claims(text string, names []Entity) (out []Claim) {
 	return out
 }
 
-// occurrence is a name at its place in a text.
+// occurrence is a name at a position in a text.
 type occurrence struct {
 	name, kind string
 	start, end int
 }
 
-// occurrences are in order; where names overlap the longest stands.
+// occurrences returns the names in the order of their positions; of overlapping names it keeps the longest.
 func occurrences(text string, names []Entity) (out []occurrence) {
 	low, fold := strings.ToLower(text), strings.ToLower
-	if len(low) != len(text) { // some letters change their length: then names are found as they are written
+	if len(low) != len(text) { // lower case changed the length of a letter, so search in the original case
 		low, fold = text, func(name string) string { return name }
 	}
 	for _, e := range names {
 		name := fold(e.Name)
-		if e.Type != "" && !claimants[e.Type] || possessed[strings.ToLower(name)] != "" {
+		if e.Type != "" && !relatableTypes[e.Type] || possessiveRelations[strings.ToLower(name)] != "" {
 			continue // a title is not a name
 		}
 		for from, n := 0, 0; n < maxOccurrences; n++ {
@@ -150,7 +149,7 @@ func betweenWords(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '-' })
 }
 
-// relation reads the words between two names.
+// relation returns the claim that the words between two names make.
 func relation(a, b occurrence, gap string) (Claim, bool) {
 	c := Claim{Src: a.name, Dst: b.name}
 	words := betweenWords(gap)
@@ -172,7 +171,7 @@ func relation(a, b occurrence, gap string) (Claim, bool) {
 	}
 	phrase := strings.Join(said, " ")
 	if owner {
-		if c.Type = possessed[phrase]; c.Type != "" && (b.kind == "" || b.kind == "person" || b.kind == "unknown") {
+		if c.Type = possessiveRelations[phrase]; c.Type != "" && (b.kind == "" || b.kind == "person" || b.kind == "unknown") {
 			c.Src, c.Dst = b.name, a.name
 			return c, true
 		}
@@ -185,12 +184,12 @@ func relation(a, b occurrence, gap string) (Claim, bool) {
 		(said[n-1] == "at" || said[n-1] == "for") {
 		c.Type = "works_at"
 	}
-	return c, c.Type != "" && plausible(c.Type, a.kind, b.kind)
+	return c, c.Type != "" && isPlausible(c.Type, a.kind, b.kind)
 }
 
-// plausible rejects relations between the wrong kinds of names: a person has no headquarters, and running Python is
-// not leading it.
-func plausible(relation, src, dst string) bool {
+// isPlausible reports whether a relation fits the types of its names: a person has no headquarters, and nobody leads
+// Python.
+func isPlausible(relation, src, dst string) bool {
 	switch relation {
 	case "headquartered_in", "acquired", "subsidiary_of":
 		return src != "person"

@@ -10,10 +10,10 @@ func isDigits(w string) bool {
 	return w != "" && strings.IndexFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }) < 0
 }
 
-// dateShape reports whether a word is a date of digits: 2024-05-01, 1/5/2024, 01.05.2024.
-func dateShape(w string) bool {
+// isDigitDate reports whether a word is a date in digits: 2024-05-01, 1/5/2024, 01.05.2024.
+func isDigitDate(w string) bool {
 	for _, sep := range []string{"-", "/", "."} {
-		if strings.Count(w, sep) != 2 { // of most words
+		if strings.Count(w, sep) != 2 { // true of most words
 			continue
 		}
 		p := strings.Split(w, sep)
@@ -25,10 +25,10 @@ func dateShape(w string) bool {
 	return false
 }
 
-// date takes a date at i: of digits, or a month with a day or a year next to it.
-func (f *finder) date(i int) (name string, next int, ok bool) {
+// readDate reads a date at i: in digits, or a month with a day or a year next to it.
+func (f *finder) readDate(i int) (name string, next int, ok bool) {
 	t := f.toks[i].text
-	if dateShape(t) {
+	if isDigitDate(t) {
 		return t, i + 1, true
 	}
 	at := func(j int) string {
@@ -56,7 +56,7 @@ func (f *finder) date(i int) (name string, next int, ok bool) {
 
 func year(w string) bool { return len(w) == 4 && isDigits(w) && (w[0] == '1' || w[0] == '2') }
 
-// dayNumber is a day of a month without its ordinal ending; empty when the word is none.
+// dayNumber returns a day of the month without its ordinal ending; empty if the word is not one.
 func dayNumber(w string) string {
 	if w == "" || w[0] < utf8.RuneSelf && !unicode.IsDigit(rune(w[0])) { // most words
 		return ""

@@ -1,10 +1,10 @@
-// Package extract finds what a text names: people, organisations, places, tools, handles, quoted terms, code
-// identifiers and dates. It is a pure function of the text and of Version, without a model and without a list of
-// the world's names: capitals, punctuation and a few words around them decide.
+// Package extract finds names in a text: people, organisations, places, tools, handles, quoted terms, code
+// identifiers and dates. Its result depends only on the text and Version. It uses no model and no list of the world's
+// names: it decides by capitals, punctuation and a few words around them.
 //
-// What is found travels in the log entry of the memory, with the version that found it, so that replicas never
-// extract anything themselves and a better extractor changes no past. Change Version with every change of what is
-// found.
+// The result travels in the log entry of the memory, with the version that found it. So replicas never extract
+// anything themselves, and a better extractor does not change stored memories. Change Version with every change of
+// the result.
 //
 //	runs of capitals   Alice Chen, San Francisco, Series A      person, place, organization or unknown
 //	known words, caps  Postgres, AWS, gRPC                      tech
@@ -13,21 +13,20 @@
 //	identifiers        parseRequest, snake_case, a/b/c.go       code
 //	dates              2024-05-01, March 3, 3 May 2025          date
 //
-// Between the names it finds claims as well (claims.go): "Alice Chen is the CEO of Acme" is ceo_of(Alice Chen, Acme),
-// denied or only reported where a word says so.
+// It also finds claims between the names (claims.go): "Alice Chen is the CEO of Acme" is ceo_of(Alice Chen, Acme),
+// marked as denied or reported if a word says so.
 //
-// A capital at the beginning of a sentence says little. A lone word there counts unless it is a common one
-// (openers.go) or reads as a verb or as several things ("Renew the domain", "Photos are"). A noun counts all the same
-// where the text has it with its capital inside a sentence too. Before a number a common word is a label: Standup
-// 103.
+// A capital at the beginning of a sentence is weak evidence. A single word there counts as a name unless it is a
+// common word (openers.go) or reads as a verb or a plural noun ("Renew the domain", "Photos are"). A noun counts if
+// the text also has it with a capital inside a sentence. Before a number a common word is a label: Standup 103.
 package extract
 
-// Version numbers what this package finds.
+// Version is the version of the extractor.
 const Version = 4
 
-// Bounds, so that no text costs more than a little.
+// Bounds of the work for one text.
 const (
-	maxText     = 64 << 10 // bytes looked at
+	maxText     = 64 << 10 // bytes that are read
 	maxEntities = 48
 	maxNameLen  = 96
 	maxRun      = 5 // words of a name

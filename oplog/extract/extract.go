@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Entities returns what a text names, in order, each once.
+// Entities returns the names in a text, in order, each once.
 func Entities(text string) []Entity {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
 	f := finder{text: text, toks: tokens(text), seen: map[string]bool{}}
-	f.quoted()
+	f.readQuoted()
 	for i := 0; i < len(f.toks) && len(f.found) < maxEntities; {
-		i = f.at(i)
+		i = f.readWord(i)
 	}
 	return f.found
 }
@@ -24,7 +24,7 @@ type finder struct {
 	found []Entity
 	seen  map[string]bool
 
-	inside map[string]bool // capitalised words inside sentences; nil until somebody asks
+	inside map[string]bool // capitalised words inside sentences; computed when first needed
 }
 
 func (f *finder) add(name, kind string) {
@@ -36,8 +36,8 @@ func (f *finder) add(name, kind string) {
 	f.found = append(f.found, Entity{Name: name, Type: kind})
 }
 
-// at looks at the word at i and returns where to go on.
-func (f *finder) at(i int) int {
+// readWord handles the word at i and returns the index of the next one.
+func (f *finder) readWord(i int) int {
 	t := f.toks[i]
 	if t.lower {
 		if toolPrefilter.mayContain(t.text) && tools[t.text] && !ambiguousTools[t.text] {
@@ -45,7 +45,7 @@ func (f *finder) at(i int) int {
 		}
 		return i + 1
 	}
-	if name, next, ok := f.date(i); ok {
+	if name, next, ok := f.readDate(i); ok {
 		f.add(name, "date")
 		return next
 	}
@@ -59,7 +59,7 @@ func (f *finder) at(i int) int {
 	case identifier(t.text) && !capitalRun(t.text):
 		f.add(t.text, "code")
 	case f.isName(i):
-		return f.run(i)
+		return f.readRun(i)
 	}
 	return i + 1
 }
@@ -90,8 +90,8 @@ func (f *finder) isName(i int) bool {
 	return isCapitalised(t.text) && !months[low] && !weekdays[low] && (letters(t.text) > 0)
 }
 
-// run takes a run of capitalised words.
-func (f *finder) run(i int) int {
+// readRun reads a run of capitalised words that begins at i.
+func (f *finder) readRun(i int) int {
 	end := i + 1
 	for end < len(f.toks) && end-i < maxRun && f.toks[end].joined && !f.toks[end].sentence && !f.toks[end-1].possessive &&
 		(f.isName(end) || isDigits(f.toks[end].text) && projects[strings.ToLower(f.toks[i].text)]) {
@@ -105,7 +105,7 @@ func (f *finder) run(i int) int {
 		words = words[:len(words)-1]
 	}
 	begins := len(words) > 0 && words[0].sentence
-	if len(words) > 1 && begins && leads(strings.ToLower(words[0].text)) {
+	if len(words) > 1 && begins && isLeadingWord(strings.ToLower(words[0].text)) {
 		words = words[1:]
 	}
 	if len(words) == 0 || len(words) == 1 && f.isCommon(words[0], begins, end) {
@@ -123,9 +123,9 @@ func (f *finder) run(i int) int {
 	return end
 }
 
-// leads reports whether a word before a name at the beginning of a sentence is not part of it.
-func leads(low string) bool {
-	return (starters[low] && !adorning[low] || orders[low]) && !projects[low] || foreign[low] && !particles[low] || germanArticles[low]
+// isLeadingWord reports whether a word before a name at the beginning of a sentence is not part of the name.
+func isLeadingWord(low string) bool {
+	return (starters[low] && !nameAdjectives[low] || imperatives[low]) && !projects[low] || foreignFunctionWords[low] && !nameParticles[low] || germanArticles[low]
 }
 
 // isFunctionWord reports whether a word in small letters is a function word, or one with a verb behind it: you're,
@@ -142,24 +142,24 @@ func isFunctionWord(low string) bool {
 // word or labels a number. next is the index of the next word.
 func (f *finder) isCommon(t token, begins bool, next int) bool {
 	low := strings.ToLower(t.text)
-	after := "" // what stands behind it, with nothing but a blank between them
+	after := "" // the next word, if only a blank separates the two
 	if next < len(f.toks) && f.toks[next].joined && !f.toks[next].sentence && !t.possessive {
 		after, _, _ = strings.Cut(strings.ToLower(f.toks[next].text), "'")
 	}
 	switch {
 	case !begins:
-		return ordinary(low) && isDigits(after)
+		return isOrdinaryWord(low) && isDigits(after)
 	case isAcronym(t.text) || places[low]:
 		return false
-	case starters[low] || orders[low] || foreign[low]:
+	case starters[low] || imperatives[low] || foreignFunctionWords[low]:
 		return true
 	case f.isInside(t.text):
 		return false
 	case !t.sentence:
-		return ordinary(low)
+		return isOrdinaryWord(low)
 	}
-	return ordinary(low) || objects[after] || formedAs(low, "ed") && afterPast[after] ||
-		several[after] && len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
+	return isOrdinaryWord(low) || objectWords[after] || hasVerbEnding(low, "ed") && afterPast[after] ||
+		pluralVerbs[after] && len(low) > 3 && strings.HasSuffix(low, "s") && !strings.HasSuffix(low, "ss") && !strings.HasSuffix(low, "us")
 }
 
 // isInside reports whether the text also has this capitalised word, alone, inside a sentence.
@@ -198,16 +198,16 @@ func (f *finder) kind(names []string, i int) string {
 	return "unknown"
 }
 
-// followsPlaceWord reports whether the words before say that a person is, lives or goes there.
+// followsPlaceWord reports whether the words before i say that a person is, lives or goes there.
 func (f *finder) followsPlaceWord(i int) bool {
 	if i >= 1 && f.toks[i-1].text == "in" {
 		return true
 	}
-	return i >= 2 && placeBefore[strings.ToLower(f.toks[i-1].text)] && placeVerbs[strings.ToLower(f.toks[i-2].text)]
+	return i >= 2 && placePrepositions[strings.ToLower(f.toks[i-1].text)] && placeVerbs[strings.ToLower(f.toks[i-2].text)]
 }
 
-// quoted takes what stands between double quotes or backticks, if it is short.
-func (f *finder) quoted() {
+// readQuoted reads short texts between double quotes or backticks.
+func (f *finder) readQuoted() {
 	for _, q := range [][2]string{{`"`, `"`}, {"“", "”"}, {"`", "`"}} {
 		rest := f.text
 		for range maxEntities {
@@ -228,9 +228,9 @@ func (f *finder) quoted() {
 	}
 }
 
-// Link adds the entities that are known already and occur in a text, however they are written. A name that is found
-// in another case than the only one it is known in is that one. known returns the names of a folded form; it is
-// requested runs of up to four words. It is nil when no name is known.
+// Link adds the known entities that occur in a text, in any case. If an entity was found in a case other than the
+// only known one, Link replaces it with the known one. known returns the names of a folded form; Link calls it with
+// runs of up to four words. It is nil if no names are known.
 func Link(text string, found []Entity, known func(folded string) []string) []Entity {
 	if known == nil {
 		return found
@@ -243,7 +243,7 @@ func Link(text string, found []Entity, known func(folded string) []string) []Ent
 	written := found
 	found = make([]Entity, 0, len(written))
 	for _, e := range written {
-		if same := known(strings.ToLower(e.Name)); len(same) == 1 && e.Type != "code" { // in which case matters
+		if same := known(strings.ToLower(e.Name)); len(same) == 1 && e.Type != "code" { // the case of code matters
 			e.Name = same[0]
 		}
 		if !have[e.Name] {
@@ -251,7 +251,7 @@ func Link(text string, found []Entity, known func(folded string) []string) []Ent
 			found = append(found, e)
 		}
 	}
-	folded, stops := foldAll(toks)
+	folded, stops := joinFolded(toks)
 	asked := make(map[string]bool, len(toks))
 	const maxAsked = 4096
 	for i, begin := 0, 0; i < len(toks); i++ {
@@ -275,7 +275,7 @@ func Link(text string, found []Entity, known func(folded string) []string) []Ent
 	return slices.Clip(found)
 }
 
-// Names reports whether a text has a name in it, as whole words, however it is written.
+// Names reports whether a text contains a name, as whole words, in any case.
 func Names(text, name string) bool {
 	folded := strings.ToLower(name)
 	low := strings.ToLower(text[:min(len(text), maxText)])
@@ -292,9 +292,9 @@ func Names(text, name string) bool {
 	return false
 }
 
-// foldAll joins the folded words by blanks, so that every run of them is a part of one string, and says where each
-// ends.
-func foldAll(toks []token) (folded string, stops []int) {
+// joinFolded joins the folded words with blanks, so that every run of words is a substring, and returns the end of
+// each word.
+func joinFolded(toks []token) (folded string, stops []int) {
 	var b strings.Builder
 	stops = make([]int, len(toks))
 	for i, t := range toks {

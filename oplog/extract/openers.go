@@ -2,11 +2,11 @@ package extract
 
 import "strings"
 
-// A sentence begins with a capital, whatever word comes first. These are words that often do and name nothing by
-// themselves; where more than the beginning of a sentence speaks for a name they are part of one (finder.common).
+// Every sentence begins with a capital. The words below often begin one and are not names by themselves. They are
+// part of a name only if there is more evidence than the beginning of a sentence (finder.isCommon).
 
-// orders are verbs in the imperative and exclamations. A name next to one begins after it: Renew Netflix.
-var orders = set(`accept adjust allow approve archive assign attach backup begin cancel choose collect compare confirm
+// imperatives are verbs in the imperative and exclamations. A name next to one begins after it: Renew Netflix.
+var imperatives = set(`accept adjust allow approve archive assign attach backup begin cancel choose collect compare confirm
 connect convert count cut define deliver describe draft drop email escalate expand explain export fetch fill forget
 gather import improve include invite join launch leave let limit listen load lock merge migrate notify pass pay pick
 prepare prevent provide publish pull push reach rebuild recommend reduce refuse register reject rename renew repair
@@ -17,8 +17,9 @@ monitor integrate outline assess decide develop seek consult spend ensure oh ooh
 woah whoa well got reminds turns makes hang going doing woohoo phew gotcha gotta gonna wanna btw congrats cheers bye
 cool glad awesome nice sounds appreciate guess bet heard feels plus anytime enjoy agree right excellent oops`)
 
-// things are nouns and adverbs, most of them of work. Beside a capital they are part of a name: Search Platform.
-var things = set(`access account accounts actions agenda albums alert alerts although answers apps backups benchmarks
+// commonNouns are nouns and adverbs, most of them about work. Next to a capitalised word they are part of a name:
+// Search Platform.
+var commonNouns = set(`access account accounts actions agenda albums alert alerts although answers apps backups benchmarks
 besides bills book breakfast budget bugs builds calls certificates checkout children clients clusters code comments
 context costs data database deadline decisions details devices dinner email events example food friends fun goal goals
 guests happy idea ideas images impact incident incidents inside invoice invoices items jobs kids key log logs lots
@@ -29,9 +30,9 @@ rules sales scope search security servers server service services sessions since
 funny impressive busy perfect together storage stories strategy support symptom symptoms target task tasks tickets tip
 tips topic topics traffic travel unless uploads usage warning warnings weather webhooks whether weeks years`)
 
-// foreign are function words of the languages that the index knows, as far as they are not names elsewhere: Ben, Al
-// and Per are.
-var foreign = set(`el la los las lo un una unos unas del de pero es son en con por para sin sobre como cómo donde
+// foreignFunctionWords are function words of the languages that the index knows, except for words that are names
+// elsewhere, such as Ben, Al and Per.
+var foreignFunctionWords = set(`el la los las lo un una unos unas del de pero es son en con por para sin sobre como cómo donde
 dónde cuando cuándo quien quién que qué cual cuál se sus mi mis nuestro nuestra este esta estos estas ese esa eso esto
 hay fue ha no además después si sí también desde hasta entre según durante aunque porque le les des du et ou où mais
 est sont était je tu il elle nous vous ils elles mon mes notre ne pas avec pour dans chez sans comment quand qui quoi
@@ -47,37 +48,37 @@ delle sono era hanno io lui noi nostro nostra non nel nella nei quando chi che q
 mas eu ele ela nós nosso nossa não com em onde quem ao foi tem são depois antes segundo во на но он она они мы вы это
 этот эта как где когда кто что почему со по для из от до при после если не однако например некоторые эти`)
 
-// particles begin names too: El Paso, Le Mans, De Niro.
-var particles = set("el la los las lo le les de del da do dos das du des den il van von")
+// nameParticles may begin a name: El Paso, Le Mans, De Niro.
+var nameParticles = set("el la los las lo le les de del da do dos das du des den il van von")
 
 var germanArticles = set("der die das ein eine")
 
-// adorning words begin names too: New York, Great Britain.
-var adorning = set("new great old long good red")
+// nameAdjectives may begin a name: New York, Great Britain.
+var nameAdjectives = set("new great old long good red")
 
-// objects follow a verb, and hardly ever a name that begins a sentence.
-var objects = set("the a an our my your all you i we they he she it")
+// objectWords follow a verb, but rarely a name that begins a sentence.
+var objectWords = set("the a an our my your all you i we they he she it")
 
-// afterPast are words that follow a verb of the past: Decided to, Renamed from.
+// afterPast are words that follow a verb in the past tense: Decided to, Renamed from.
 var afterPast = set("the a an our all to that on against for until with from by into")
 
-// several are forms of verbs that follow several things.
-var several = set("are were have aren't weren't haven't")
+// pluralVerbs are verb forms that follow a plural noun.
+var pluralVerbs = set("are were have aren't weren't haven't")
 
-// ordinary reports whether a word in small letters names nothing by itself.
-func ordinary(low string) bool {
-	return starters[low] || orders[low] || things[low] || foreign[low] ||
-		formedAs(low, "ing", "ings", "tion", "tions", "sion", "sions", "ly", "ment", "ments")
+// isOrdinaryWord reports whether a word in lower case is no name by itself.
+func isOrdinaryWord(low string) bool {
+	return starters[low] || imperatives[low] || commonNouns[low] || foreignFunctionWords[low] ||
+		hasVerbEnding(low, "ing", "ings", "tion", "tions", "sion", "sions", "ly", "ment", "ments")
 }
 
-// formed are names that are formed as ordinary words are.
-var formed = set("beijing nanjing fleming sterling irving beverly kimberly sicily clement")
+// namesWithVerbEndings are names that end like ordinary words.
+var namesWithVerbEndings = set("beijing nanjing fleming sterling irving beverly kimberly sicily clement")
 
-// formedAs reports whether a word of six bytes or more has one of some endings and is not a name for all that.
-func formedAs(low string, endings ...string) bool {
+// hasVerbEnding reports whether a word of six bytes or more has one of the endings and is not a known name.
+func hasVerbEnding(low string, endings ...string) bool {
 	for _, e := range endings {
 		if len(low) >= 6 && strings.HasSuffix(low, e) {
-			return !formed[low]
+			return !namesWithVerbEndings[low]
 		}
 	}
 	return false

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// A token is a word of a text, with what stands before it.
+// A token is a word of a text, with its context.
 type token struct {
 	text       string
 	sentence   bool // the first of its sentence
-	joined     bool // only a blank stands between it and the one before
+	joined     bool // only a blank separates it from the previous token
 	possessive bool // ended in 's, which text does not include
 	lower      bool // only a to z: the only such names are tools
 }
 
-// What an ASCII character is to a text. Most characters are, so they are looked up.
+// Classes of ASCII characters. Most characters are ASCII, so a table classifies them.
 const (
 	asciiPart  = 1 << iota // may stand inside a word
 	asciiSmall             // a to z
@@ -35,9 +35,9 @@ var asciiKinds = func() (kinds [utf8.RuneSelf]uint8) {
 }()
 
 const (
-	joiners = "_'’-./@#:+&" // stand inside words
-	marks   = "'’-./:+&"    // are cut off where a word begins with them
-	endings = "'’-./:&#@"   // and where it ends in them
+	joiners = "_'’-./@#:+&" // may be inside words
+	marks   = "'’-./:+&"    // are cut off at the beginning of a word
+	endings = "'’-./:&#@"   // are cut off at the end of a word
 	stops   = ".!?\n;:•"    // end a sentence
 )
 
@@ -156,7 +156,7 @@ func identifier(w string) bool {
 		return true
 	}
 	if strings.ContainsAny(w, "_/") {
-		return alnum(w) >= 3 && letters(w) >= 2 && !strings.Contains(w, "//") && !dateShape(w)
+		return alnum(w) >= 3 && letters(w) >= 2 && !strings.Contains(w, "//") && !isDigitDate(w)
 	}
 	if i := strings.IndexByte(w, '.'); i > 0 && i < len(w)-1 && letters(w[:i]) == i && letters(w[i+1:]) > 0 {
 		return true

@@ -23,7 +23,7 @@ func newPrefilter(words map[string]bool) (h prefilter) {
 
 func (h *prefilter) mayContain(word string) bool { return h[word[0]&127]>>len(word)&1 != 0 }
 
-// Function words are not names, and are stripped from the beginning and end of a run.
+// functionWords are not names, and are stripped from the beginning and end of a run.
 var functionWords = set(`a an the i we you he she it they me us him her them my our your his its their this that these those
 there here who what when where why how which and or but so if then than as at by for from in into of off on onto out over
 to up with without about after before during until while since because not no never yes very much more most some any all
@@ -31,7 +31,7 @@ each both either neither is are was were be been being am do does did done has h
 shall may might must also just only even still now today tomorrow yesterday tonight please ok okay hi hello hey thanks
 dear yeah yep yup nah nope alright wow uh um mm mmm mm-hmm uh-huh hm hmm huh kay re fwd note todo fixme let lets let's i'm i've i'll it's we're we've don't didn't can't won't isn't wasn't`)
 
-// Starters are common words that often begin a sentence and are not names when they stand alone.
+// starters are common words that often begin a sentence and are not names when they stand alone.
 var starters = set(`add added agreed always another apparently ask asked avoid based bought bring build built call
 called change changed check checked clean click close come consider created current currently customer customers decided
 default delete deploy deployed deployment despite did disable discussed do does done each early enable error errors every
@@ -50,7 +50,7 @@ jan feb mar apr jun jul aug sep sept oct nov dec`)
 
 var weekdays = set(`monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun`)
 
-// Tools that are written in small letters or with one capital, and are names all the same.
+// tools are names of tools that are written in lower case or with one capital.
 var tools = set(`aws gcp azure postgres postgresql mysql mariadb sqlite redis mongodb cassandra dynamodb kafka rabbitmq nats
 kubernetes docker terraform ansible helm nginx envoy grafana prometheus datadog sentry splunk jenkins circleci github gitlab
 bitbucket jira confluence slack notion figma linear trello asana zoom python golang rust java javascript typescript kotlin swift
@@ -75,7 +75,7 @@ version release chapter section room building floor gate flight invoice ticket o
 var placeWords = set(`street avenue road square park lake river mountain mount island bay beach valley county city airport
 station bridge harbor harbour`)
 
-// Places that people live in and travel to. Not the world: enough to tell a city from a surname in plain talk.
+// places are well-known places, enough to tell a city from a surname in plain talk.
 var places = set(`amsterdam athens atlanta auckland austin bangalore bangkok barcelona beijing belgrade berlin bogota bologna
 boston brisbane brussels bucharest budapest cairo calgary cambridge chicago cologne copenhagen dallas delhi denver detroit dubai
 dublin edinburgh florence frankfurt geneva glasgow hamburg helsinki houston istanbul jakarta johannesburg kyiv kyoto lagos leeds
@@ -88,8 +88,8 @@ latvia lithuania malaysia mexico morocco netherlands nigeria norway pakistan per
 slovakia slovenia spain sweden switzerland taiwan thailand turkey ukraine vietnam wales europe asia africa america california
 texas florida ohio oregon bavaria tuscany`)
 
-// placeBefore are the words after which a capitalised word is likely a place.
-var placeBefore = set(`in near towards toward to from`)
+// placePrepositions are the words after which a capitalised word is likely a place.
+var placePrepositions = set(`in near towards toward to from`)
 
 var placeVerbs = set(`live lives lived living move moves moved moving travel travels traveled travelled fly flies flew born based
 located visit visits visited headquartered relocate relocated arrive arrived commute commutes stay stays stayed office offices`)

@@ -31,7 +31,7 @@ func Attributes(raw []byte) ([]Attribute, error) {
 	}
 	list := make([]Attribute, len(all))
 	for i, m := range all {
-		if list[i].Name = m.name; !Nameable(m.name) {
+		if list[i].Name = m.name; !ValidName(m.name) {
 			return nil, fmt.Errorf("%s is not the name of an attribute: want 1 to %d bytes, not and, or, not, and no @ in front",
 				quoteName(m.name), MaxName)
 		}
@@ -47,7 +47,7 @@ func Attributes(raw []byte) ([]Attribute, error) {
 }
 
 // Nameable reports whether an attribute may have a name.
-func Nameable(name string) bool {
+func ValidName(name string) bool {
 	switch name {
 	case "and", "or", "not":
 		return false

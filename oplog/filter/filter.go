@@ -189,7 +189,7 @@ func (p *parser) member(m member, depth int) (*Filter, error) {
 	if m.name != "" && m.name[0] == '@' && fields[m.name] == "" {
 		return nil, fmt.Errorf("%s is not a field to filter by: want one of %s", quoteName(m.name), strings.Join(fieldNames(), ", "))
 	}
-	if m.name[:min(1, len(m.name))] != "@" && !Nameable(m.name) {
+	if m.name[:min(1, len(m.name))] != "@" && !ValidName(m.name) {
 		return nil, fmt.Errorf("%s is not the name of an attribute", quoteName(m.name))
 	}
 	if m.value[0] != '{' {

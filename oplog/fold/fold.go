@@ -1,4 +1,4 @@
-// Package fold brings names to lower case, the same in every build.
+// Package fold converts names to lower case, with the same result in every build.
 package fold
 
 import (
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Lower is a name in lower case, as links between texts and entities compare names. What it makes is stored, so it is
-// the same in every build: the mappings are those of Unicode 15.0.0 for ever, whatever the tables of the toolchain
-// are. Bytes that are not UTF-8 become U+FFFD.
+// Lower returns a name in lower case, in the form in which links between texts and entities compare names. Results
+// are stored, so they must be the same in every build: the mappings are those of Unicode 15.0.0, whatever the
+// toolchain's tables are. Bytes that are not UTF-8 become U+FFFD.
 func Lower(name string) string {
 	return strings.Map(func(r rune) rune { // Map applies a function to runes and knows no tables
 		switch {
@@ -25,9 +25,8 @@ func Lower(name string) string {
 	}, name)
 }
 
-// foldings are the simple lower-case mappings of Unicode 15.0.0 beyond ASCII: every step-th rune from first to last
-// moves by so much. They are never edited; another version of Unicode is another table next to them, and another kind
-// of operation.
+// foldings holds the simple lower-case mappings of Unicode 15.0.0 beyond ASCII: every step-th rune from first to last
+// moves by by. Never edit them: another version of Unicode needs another table, and another kind of operation.
 var foldings = []struct{ first, last, step, by rune }{
 	{0xc0, 0xd6, 1, 32}, {0xd8, 0xde, 1, 32}, {0x100, 0x12e, 2, 1}, {0x130, 0x130, 1, -199}, {0x132, 0x136, 2, 1},
 	{0x139, 0x147, 2, 1}, {0x14a, 0x176, 2, 1}, {0x178, 0x178, 1, -121}, {0x179, 0x17d, 2, 1}, {0x181, 0x181, 1, 210},

@@ -1,4 +1,4 @@
-// Package pause waits, once or again and again, until it is cut short.
+// Package pause waits for a time, a channel or a ticker, until a context or channel ends the wait.
 package pause
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// For returns after a while, or with its error when ctx ends.
+// For waits for a duration. If ctx ends first, it returns the error of ctx.
 func For(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -16,7 +16,8 @@ func For(ctx context.Context, d time.Duration) error {
 	return err
 }
 
-// Until returns what a channel gives, and zero when it is closed, or the error of ctx when that ends before.
+// Until receives a value from a channel; a closed channel gives the zero value. If ctx ends first, it returns the
+// error of ctx.
 func Until[T any](ctx context.Context, from <-chan T) (v T, err error) {
 	select {
 	case v = <-from:
@@ -26,7 +27,7 @@ func Until[T any](ctx context.Context, from <-chan T) (v T, err error) {
 	return v, err
 }
 
-// Received yields what a channel gives, until done is closed.
+// Received yields the values of a channel until done is closed.
 func Received[T any](done <-chan struct{}, from <-chan T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for {
@@ -42,7 +43,7 @@ func Received[T any](done <-chan struct{}, from <-chan T) iter.Seq[T] {
 	}
 }
 
-// Ticks yields the time at intervals, until done is closed.
+// Ticks yields the time at intervals until done is closed.
 func Ticks(done <-chan struct{}, every time.Duration) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		tick := time.NewTicker(every)
@@ -51,7 +52,7 @@ func Ticks(done <-chan struct{}, every time.Duration) iter.Seq[time.Time] {
 	}
 }
 
-// Offer puts a value into a channel that has room for it, and waits for nothing.
+// Offer sends a value on a channel if it has room, and drops the value otherwise.
 func Offer[T any](to chan<- T, v T) {
 	select {
 	case to <- v:

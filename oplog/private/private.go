@@ -1,5 +1,5 @@
-// Package private reads what only this process's user may have: directories, and files with secrets. Both are
-// rejected with the command that mends them. It depends on no other package of ours.
+// Package private reads directories and secret files that only this process's user may access. It rejects others with
+// an error that contains the command to fix the permissions. It imports no other package of ours.
 package private
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// ErrOpen says that others may read or change what must be private.
+// ErrOpen reports that others may read or change a file that must be private.
 var ErrOpen = errors.New("not private")
 
 // maxSecret is the size of the largest file that is read as a secret.
@@ -89,7 +89,7 @@ func read(path string, flag int, forbidden fs.FileMode) ([]byte, error) {
 	return b, err
 }
 
-// Quote makes one word of the shell, for commands that are printed.
+// Quote quotes a word for the shell, for commands that are printed.
 func Quote(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool {
 		return !(r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z')

@@ -158,9 +158,9 @@ func TestZerosInWhatWasSyncedAreDamage(t *testing.T) {
 }
 
 // failing takes so many bytes and no more.
-type failing struct{ room int }
+type failingWriter struct{ room int }
 
-func (f *failing) Write(p []byte) (int, error) {
+func (f *failingWriter) Write(p []byte) (int, error) {
 	n := min(len(p), f.room)
 	f.room -= n
 	if n < len(p) {
@@ -172,7 +172,7 @@ func (f *failing) Write(p []byte) (int, error) {
 // TestAFailedWriteStays: a block that reached the disk in part is not written again in another form.
 func TestAFailedWriteStays(t *testing.T) {
 	t.Parallel()
-	f := &failing{room: sector + block + 100}
+	f := &failingWriter{room: sector + block + 100}
 	w, err := ring(t).Writer(f)
 	if err != nil {
 		t.Fatal(err)

@@ -24,14 +24,14 @@ const (
 )
 
 // disk is a file on a disk that loses power: what was written since the last sync may be there, sector by sector.
-type disk struct {
+type crashDisk struct {
 	data   []byte
 	synced int
 	marks  []int // how long data was at each sync
 }
 
-func (d *disk) Write(p []byte) (int, error) { d.data = append(d.data, p...); return len(p), nil }
-func (d *disk) Sync() error {
+func (d *crashDisk) Write(p []byte) (int, error) { d.data = append(d.data, p...); return len(p), nil }
+func (d *crashDisk) Sync() error {
 	d.synced = len(d.data)
 	d.marks = append(d.marks, d.synced)
 	return nil
@@ -64,9 +64,9 @@ func sealFile(t testing.TB, plain []byte, open func(io.Writer) (*seal.Writer, er
 }
 
 // syncedFile is one that was synced after each of the lengths, and how much of the plain text each mark covers.
-func syncedFile(t testing.TB, r *seal.Ring, lengths ...int) *disk {
+func syncedFile(t testing.TB, r *seal.Ring, lengths ...int) *crashDisk {
 	t.Helper()
-	d := &disk{}
+	d := &crashDisk{}
 	w, err := r.Writer(d)
 	if err != nil {
 		t.Fatal(err)
@@ -131,13 +131,13 @@ func TestFiles(t *testing.T) {
 // A drawnFile is written in pieces and syncs that rapid draws.
 type drawnFile struct {
 	t    *rapid.T
-	d    *disk
+	d    *crashDisk
 	w    *seal.Writer
 	want []byte
 }
 
 func draw(t *rapid.T, r *seal.Ring) *drawnFile {
-	d := &disk{}
+	d := &crashDisk{}
 	w, err := r.Writer(d)
 	if err != nil {
 		t.Fatal(err)

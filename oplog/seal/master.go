@@ -68,7 +68,7 @@ type Source struct {
 }
 
 // On reports whether encryption is requested.
-func (s Source) On() bool { return s != Source{} }
+func (s Source) Enabled() bool { return s != Source{} }
 
 // commandTime bounds how long a key command may take.
 const commandTime = 30 * time.Second

@@ -13,7 +13,7 @@ import (
 )
 
 // rotated is a home with files under a data key that is outdated, and the ring as the next process opens it.
-func rotated(t *testing.T, masters []seal.Master, files map[string][]byte) (home string, r *seal.Ring) {
+func newRotatedHome(t *testing.T, masters []seal.Master, files map[string][]byte) (home string, r *seal.Ring) {
 	t.Helper()
 	home = t.TempDir()
 	old, err := seal.Create(home, masters)
@@ -56,7 +56,7 @@ func sameFiles(t *testing.T, home string, r *seal.Ring, files map[string][]byte)
 func TestARewriteLeavesOneKey(t *testing.T) {
 	t.Parallel()
 	files, masters := map[string][]byte{"a": text(3), "deep/b": text(5 << 20), "deep/empty": nil}, []seal.Master{seal.NewMaster()}
-	home, r := rotated(t, masters, files)
+	home, r := newRotatedHome(t, masters, files)
 	if err := os.WriteFile(filepath.Join(home, "plain"), []byte("as it was"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestARewriteLeavesOneKey(t *testing.T) {
 func TestARewriteThatEndsHalfway(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"a": text(2 << 20), "b": text(2 << 20), "c": text(100)}
-	home, r := rotated(t, []seal.Master{seal.NewMaster()}, files)
+	home, r := newRotatedHome(t, []seal.Master{seal.NewMaster()}, files)
 	stop := errors.New("stop")
 	for n := range 6 {
 		pauses := 0
@@ -130,7 +130,7 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 	sameFiles(t, home, r, files)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	home, r = rotated(t, []seal.Master{seal.NewMaster()}, files)
+	home, r = newRotatedHome(t, []seal.Master{seal.NewMaster()}, files)
 	if err := r.RewriteAll(ctx, home, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
@@ -141,7 +141,7 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 func TestARewriteMeets(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"damaged": text(3 * plain), "removed": text(2 << 20), "replaced": text(2 << 20), "whole": text(10)}
-	home, r := rotated(t, []seal.Master{seal.NewMaster()}, files)
+	home, r := newRotatedHome(t, []seal.Master{seal.NewMaster()}, files)
 	bad, err := os.ReadFile(filepath.Join(home, "damaged"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// Over does a piece of work from 0 to n in stretches of at least so many, as many at a time as there are processors,
-// and returns when all is done. What panics in a stretch panics in the caller then, who may recover: in a goroutine
-// of its own it would end the process.
+// Over calls do with ranges that cover 0 to n, each of at least least elements, on all processors, and returns when
+// all calls are done. If a call panics, Over panics in the caller, who may recover; a panic in its own goroutine
+// would end the process.
 func Over(n, least int, do func(from, to int)) {
 	stretches := max(1, min(runtime.GOMAXPROCS(0), n/least))
 	var wg sync.WaitGroup

@@ -16,7 +16,7 @@ func TestAnAlteredRowDoesNotSpread(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
 	defer s.Close()
-	mustApply(t, s, planted()...)
+	mustApply(t, s, markedHistory()...)
 	must(t, s.Scrub(t.Context(), 0))
 	b := s.live.Batch()
 	w := newTxn(b)

@@ -19,19 +19,19 @@ import (
 )
 
 // env is a state and a counter that serves as index and clock.
-type env struct {
+type scriptEnv struct {
 	t     *testing.T
 	s     *State
 	index oplog.Index
 	now   uint64 // millis
 }
 
-func newEnv(t *testing.T, keys *seal.Ring) *env {
+func newEnv(t *testing.T, keys *seal.Ring) *scriptEnv {
 	t.Helper()
 	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true, Keys: keys})
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
-	return &env{t: t, s: s, now: 1_700_000_000_000}
+	return &scriptEnv{t: t, s: s, now: 1_700_000_000_000}
 }
 
 // TestApply runs the scripts of testdata/apply. `entry` applies one entry: a line an operation, its kind and its
@@ -53,7 +53,7 @@ func applyScripts(t *testing.T, keys *seal.Ring) {
 				if got := v.Recount(); got != v.Sum() {
 					t.Errorf("%s: the running sum is %s, the state's is %s", d.Pos, v.Sum(), got)
 				}
-				countsHold(t, d, v)
+				checkCounts(t, d, v)
 				return nil
 			}); err != nil {
 				t.Fatal(err)
@@ -64,7 +64,7 @@ func applyScripts(t *testing.T, keys *seal.Ring) {
 }
 
 // countsHold compares the counters with the rows they count.
-func countsHold(t *testing.T, d *datadriven.TestData, v *View) {
+func checkCounts(t *testing.T, d *datadriven.TestData, v *View) {
 	t.Helper()
 	for _, db := range v.Databases() {
 		var all oplog.Counts
@@ -88,7 +88,7 @@ func countsHold(t *testing.T, d *datadriven.TestData, v *View) {
 	}
 }
 
-func (e *env) run(t *testing.T, d *datadriven.TestData) string {
+func (e *scriptEnv) run(t *testing.T, d *datadriven.TestData) string {
 	switch d.Cmd {
 	case "entry":
 		return e.entry(t, d)
@@ -117,7 +117,7 @@ func (e *env) run(t *testing.T, d *datadriven.TestData) string {
 	}
 }
 
-func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
+func (e *scriptEnv) entry(t *testing.T, d *datadriven.TestData) string {
 	db, key, digest := 1, "", ""
 	d.MaybeScanArgs(t, "db", &db)
 	d.MaybeScanArgs(t, "key", &key)
@@ -157,7 +157,7 @@ func (e *env) entry(t *testing.T, d *datadriven.TestData) string {
 var repeated = regexp.MustCompile(`"[A-Za-z]\*[0-9]+"`)
 
 // op makes an operation of its kind's name and its Go fields as JSON; times are left to the script's clock.
-func (e *env) op(t *testing.T, name, fields string) oplog.Op {
+func (e *scriptEnv) op(t *testing.T, name, fields string) oplog.Op {
 	t.Helper()
 	for _, k := range oplog.Reads() {
 		if oplog.OpKind(k).String() != name {
@@ -194,7 +194,7 @@ func (e *env) op(t *testing.T, name, fields string) oplog.Op {
 	return nil
 }
 
-func (e *env) view(t *testing.T, d *datadriven.TestData) string {
+func (e *scriptEnv) view(t *testing.T, d *datadriven.TestData) string {
 	db := 1
 	d.MaybeScanArgs(t, "db", &db)
 	var b strings.Builder
@@ -261,7 +261,7 @@ func (e *env) view(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
-func (e *env) events(t *testing.T, d *datadriven.TestData) string {
+func (e *scriptEnv) events(t *testing.T, d *datadriven.TestData) string {
 	var b strings.Builder
 	var workspace string
 	d.ScanArgs(t, "workspace", &workspace)

@@ -15,7 +15,7 @@ import (
 )
 
 // lighthouses fills a state with memories.
-func lighthouses(t testing.TB, s *State, n int) {
+func fillMemories(t testing.TB, s *State, n int) {
 	t.Helper()
 	ops := make([]oplog.Op, n)
 	for i := range ops {
@@ -54,7 +54,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "state")
 			s := mustOpenSealed(t, dir, keys)
-			lighthouses(t, s, 2000)
+			fillMemories(t, s, 2000)
 			must(t, s.Flush())
 			if err := s.Scrub(t.Context(), 0); err != nil {
 				t.Fatalf("a state that is whole: %v", err)
@@ -132,7 +132,7 @@ func TestScrubWhileTheStateChanges(t *testing.T) {
 func BenchmarkScrub(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
 	defer s.Close()
-	lighthouses(b, s, 20_000)
+	fillMemories(b, s, 20_000)
 	must(b, s.Flush())
 	for b.Loop() {
 		must(b, s.Scrub(b.Context(), 0))

@@ -48,7 +48,7 @@ func TestACheckpointIsTheState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := mustOpenSealed(t, filepath.Join(t.TempDir(), "state"), keys)
-			mustApply(t, s, planted()...)
+			mustApply(t, s, markedHistory()...)
 			at, sum := s.Sum()
 			if got := mustCheckpoint(t, s, "one"); got != at {
 				t.Errorf("it ends at %d, and the state at %d", got, at)
@@ -101,7 +101,7 @@ func TestACheckpointIsTheState(t *testing.T) {
 func TestApplyGoesOnUnderACheckpoint(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
-	mustApply(t, s, planted()...)
+	mustApply(t, s, markedHistory()...)
 	first, _ := s.Applied()
 	sums := map[oplog.Index]Sum{}
 	_, sums[first] = s.Sum()
@@ -153,7 +153,7 @@ func TestACrashWhileACheckpointIsMade(t *testing.T) {
 			d := &crashes{t: t, dir: dir, synced: map[uint64]int64{}}
 			s, err := Open(dir, Options{Keys: keys, Step: d.step})
 			must(t, err)
-			mustApply(t, s, planted()...)
+			mustApply(t, s, markedHistory()...)
 			was, wasSum := s.Sum()
 			mustCheckpoint(t, s, "one")
 			mustApply(t, s, record(3, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Forget{RID: "plantedrid", At: 1}}}}))
@@ -208,7 +208,7 @@ func TestFlipsOfACheckpoint(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		s := mustOpenSealed(t, filepath.Join(t.TempDir(), "state"), keys)
-		mustApply(t, s, planted()...)
+		mustApply(t, s, markedHistory()...)
 		want, wantSum := s.Sum()
 		mustCheckpoint(t, s, "one")
 		dir := filepath.Join(s.dir, CheckpointDir, "one")
@@ -251,7 +251,7 @@ func TestFlipsOfACheckpoint(t *testing.T) {
 func TestADamagedCheckpointIsToldWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
-	mustApply(t, s, planted()...)
+	mustApply(t, s, markedHistory()...)
 	at := mustCheckpoint(t, s, "one")
 	tables, err := filepath.Glob(filepath.Join(s.dir, CheckpointDir, "one", "*.sst"))
 	must(t, err)

@@ -87,7 +87,7 @@ func (a *entryTxn) closeConflict(c *oplog.ConflictRow, strategy string, at oplog
 	write(a.txn, tConflict, a.db, []byte(c.ID), c)
 }
 
-// pairKey is the same for a pair in either order.
+// pairKey returns the key of a pair, which is the same in either order.
 func pairKey(a, b string) []byte {
 	if b < a {
 		a, b = b, a

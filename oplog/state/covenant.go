@@ -87,7 +87,7 @@ func applyPurgeGrants(a *entryTxn, op *oplog.PurgeGrants) oplog.Result {
 	return r
 }
 
-// Operator is the identity whose signature makes a capability.
+// Operator returns the identity whose signature makes a capability.
 func (v *View) Operator(db oplog.DB) (oplog.Identity, bool) {
 	key := v.get(tOperator, db, operatorKey)
 	if key == nil {
@@ -101,17 +101,17 @@ func (v *View) Identity(db oplog.DB, key string) (oplog.Identity, bool) {
 	return read[oplog.Identity](v.txn, tIdentity, db, []byte(key))
 }
 
-// Identities walks all of them by key.
+// Identities walks the identities by key.
 func (v *View) Identities(db oplog.DB, f func(oplog.Identity) bool) {
 	each(v.scan(tIdentity, db, nil), f)
 }
 
-// Grant finds a capability by its signature, revoked ones too.
+// Grant finds a capability by its signature, even a revoked one.
 func (v *View) Grant(db oplog.DB, signature string) (oplog.StoredGrant, bool) {
 	return read[oplog.StoredGrant](v.txn, tGrant, db, []byte(signature))
 }
 
-// GrantsFor walks the capabilities of a subject for one action, revoked ones too, oldest first.
+// GrantsFor walks the capabilities of a subject for one action, including revoked ones, oldest first.
 func (v *View) GrantsFor(db oplog.DB, subject, action string, f func(oplog.StoredGrant) bool) {
 	eachIndexed(v.txn, tGrant, db, v.scan(tGrantAction, db, joinKey(subject, action, "")), inValue, f)
 }
@@ -143,7 +143,7 @@ func (v *View) ReceiptsBefore(db oplog.DB, payer string, before oplog.Time, f fu
 	eachIndexed(v.txn, tReceipt, db, v.scanBelow(table, db, prefix, below), inKey(len(prefix)+16), f)
 }
 
-// ReceiptsOf are the receipts of one memory.
+// ReceiptsOf returns the receipts of one memory.
 func (v *View) ReceiptsOf(db oplog.DB, rid string) (out []oplog.Receipt) {
 	prefix := joinKey(rid, "")
 	eachIndexed(v.txn, tReceipt, db, v.scan(tReceiptOf, db, prefix), inKey(len(prefix)), func(r oplog.Receipt) bool {

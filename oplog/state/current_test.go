@@ -9,7 +9,7 @@ import (
 func BenchmarkDatabase(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
 	defer s.Close()
-	mustApply(b, s, planted()...)
+	mustApply(b, s, markedHistory()...)
 	b.Run("known", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

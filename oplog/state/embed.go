@@ -187,9 +187,9 @@ func (v *View) Floats(db oplog.DB, seq oplog.Seq, dst []float32) []float32 {
 	return dst
 }
 
-// Unembedded looks at up to look memories from a sequence number on and returns those without a vector that are not
-// forgotten, limit at most, and the first that it did not look at, which may not be there yet. With pending, it asks
-// for vectors of the embedder that the database changes to.
+// Unembedded reads up to look memories from a sequence number on. It returns at most limit of them that have no
+// vector and are not forgotten, and the number of the first one that it did not read, which may not exist yet. With
+// pending, it checks for vectors of the embedder that the database changes to.
 func (v *View) Unembedded(db oplog.DB, pending bool, from oplog.Seq, limit, look int) (list []*oplog.Memory, next oplog.Seq) {
 	table := v.vectorsOf(db, pending)
 	for k, val := range v.scanFrom(tMemory, db, seqKey(from)) {
@@ -222,7 +222,7 @@ func (v *View) MeanVector(db oplog.DB, of []*oplog.Memory) oplog.Vector {
 	return oplog.MeanVector(all)
 }
 
-// PendingVector is a record's by the embedder that the database changes to; nil when it has none yet.
+// PendingVector returns a record's vector by the pending embedder; nil if it has none yet.
 func (v *View) PendingVector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 	if v.Embedding(db).Pending == nil {
 		return nil
@@ -230,8 +230,8 @@ func (v *View) PendingVector(db oplog.DB, seq oplog.Seq) oplog.Vector {
 	return v.get(v.otherVectors(db), db, seqKey(seq))
 }
 
-// Vectors hands over the vectors of all records, in order; with pending, the vectors that the embedder that the
-// database changes to has made. A vector is read before the next one comes.
+// Vectors calls f with the vectors of all records, in order; with pending, with those of the pending embedder. A
+// vector is valid until f returns.
 func (v *View) Vectors(db oplog.DB, pending bool, f func(oplog.Seq, oplog.Vector) bool) {
 	for k, val := range v.scanFrom(v.vectorsOf(db, pending), db, nil) {
 		if !f(seqOf(k), val) {

@@ -193,7 +193,7 @@ func (v *View) ResolveName(db oplog.DB, namespace, name string) (names []string)
 	aliases, inOtherCase, folded, looked := map[string][]string{}, "", fold.Lower(name), 0
 	for _, ns := range slices.Compact([]string{"default", namespace}) {
 		for k, to := range v.scan(tAlias, db, joinKey(ns, "")) {
-			if looked++; looked > MaxLook {
+			if looked++; looked > MaxScan {
 				break
 			}
 			_, alias := cutKey(k)

@@ -88,7 +88,7 @@ func (v *View) StoredMemoryAt(db oplog.DB, seq oplog.Seq) (*oplog.Memory, bool) 
 
 // Expiring walks the memories that expire up to a time, the earliest first.
 func (v *View) Expiring(db oplog.DB, until oplog.Time, f func(*oplog.Memory) bool) {
-	v.timed(tExpiry, db, Place{At: oplog.FirstTime}, until+1, f)
+	v.timed(tExpiry, db, TimePosition{At: oplog.FirstTime}, until+1, f)
 }
 
 // Unswept walks the numbers of the memories that have expired and that no Sweep has forgotten yet.

@@ -192,7 +192,7 @@ func TestOneHistoryOneState(t *testing.T) {
 			out, err := b.Apply(batch)
 			must(t, err)
 			saidB = append(saidB, out...)
-			currentHolds(t, b)
+			checkCurrent(t, b)
 			i += n
 			switch at++; rapid.IntRange(0, 11).Draw(t, "then") {
 			case 0:
@@ -200,14 +200,14 @@ func TestOneHistoryOneState(t *testing.T) {
 				b = mustOpenSealed(t, path, keys)
 			case 1:
 				keys = rapid.SampledFrom(rings).Draw(t, "keys")
-				b = throughSnapshot(t, b, filepath.Join(dir, fmt.Sprint(run, "c", at)), keys)
+				b = reopenFromSnapshot(t, b, filepath.Join(dir, fmt.Sprint(run, "c", at)), keys)
 				path = b.dir
 			case 2:
 				if keys != nil {
 					must(t, keys.Rotate())
 				}
 			case 3:
-				b = throughCrash(t, b, rapid.Bool().Draw(t, "flush"), keys)
+				b = reopenAfterCrash(t, b, rapid.Bool().Draw(t, "flush"), keys)
 				applied, _ := b.Applied()
 				i = slices.IndexFunc(append(records, oplog.Record{Index: applied + 1}),
 					func(r oplog.Record) bool { return r.Index > applied })
@@ -227,7 +227,7 @@ func TestOneHistoryOneState(t *testing.T) {
 }
 
 // currentHolds compares what is known of databases without a view with the rows.
-func currentHolds(t *rapid.T, s *State) {
+func checkCurrent(t *rapid.T, s *State) {
 	must(t, s.Read(func(v *View) error {
 		for db := range oplog.DB(3) {
 			c, err := s.Current(db)
@@ -252,7 +252,7 @@ func answer(o oplog.Outcome) string {
 	return fmt.Sprintf("%x %v %t %v", oplog.Pack(nil, &o.Results), o.Err, o.Replayed, o.HLC)
 }
 
-func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State {
+func reopenFromSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State {
 	next := mustOpenSealed(t, path, keys)
 	must(t, next.Restore(snapshotOf(t, s), nil))
 	s.Close()
@@ -260,7 +260,7 @@ func throughSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *State 
 }
 
 // throughCrash goes on with what is on the disk at this moment, as after a kill.
-func throughCrash(t *rapid.T, s *State, flush bool, keys *seal.Ring) *State {
+func reopenAfterCrash(t *rapid.T, s *State, flush bool, keys *seal.Ring) *State {
 	if flush {
 		must(t, s.Flush())
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrLocked says that another process has the state open.
+// ErrLocked reports that another process has the state open.
 var ErrLocked = errors.New("in use by another process")
 
 // lockFile, in the directory of a state, is locked by the process that has it open.

@@ -17,28 +17,28 @@ func (v *View) MemoriesBack(db oplog.DB, below oplog.Seq, f func(*oplog.Memory) 
 	each(v.scanBelow(tMemory, db, nil, belowSeq(below)), func(m oplog.Memory) bool { return f(v.forReaders(&m)) })
 }
 
-// A Place is a position in a walk by time: a time, and the number of a memory of that time.
-type Place struct {
+// A TimePosition is a position in a walk by time: a time, and the number of a memory of that time.
+type TimePosition struct {
 	At  oplog.Time
 	Seq oplog.Seq
 }
 
 // Recent walks the records by creation time, the newest first; with a place, only those before it.
-func (v *View) Recent(db oplog.DB, before Place, f func(*oplog.Memory) bool) {
+func (v *View) Recent(db oplog.DB, before TimePosition, f func(*oplog.Memory) bool) {
 	var below []byte
-	if before != (Place{}) {
+	if before != (TimePosition{}) {
 		below = timeKey(before.At, before.Seq)
 	}
 	v.memoriesOf(db, v.scanBelow(tCreated, db, nil, below), f)
 }
 
 // Between walks the memories created from a place up to a time, exclusive, the oldest first.
-func (v *View) Between(db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
+func (v *View) Between(db oplog.DB, from TimePosition, to oplog.Time, f func(*oplog.Memory) bool) {
 	v.timed(tCreated, db, from, to, f)
 }
 
 // Due walks the memories that are due from a place up to a time, exclusive, the soonest first.
-func (v *View) Due(db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
+func (v *View) Due(db oplog.DB, from TimePosition, to oplog.Time, f func(*oplog.Memory) bool) {
 	v.timed(tDue, db, from, to, f)
 }
 
@@ -51,7 +51,7 @@ func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 		return more
 	})
 	if more { // expired and not swept yet
-		v.timed(tExpiry, db, Place{At: after}, v.Time().Time()+1, f)
+		v.timed(tExpiry, db, TimePosition{At: after}, v.Time().Time()+1, f)
 	}
 }
 
@@ -163,7 +163,7 @@ func (v *View) RIDs(db oplog.DB, from string, down bool, f func(rid string, seq 
 }
 
 // timed walks the memories of a table that is ordered by time.
-func (v *View) timed(table tableID, db oplog.DB, from Place, to oplog.Time, f func(*oplog.Memory) bool) {
+func (v *View) timed(table tableID, db oplog.DB, from TimePosition, to oplog.Time, f func(*oplog.Memory) bool) {
 	between := span{appendRow(nil, table, db, timeKey(from.At, from.Seq)), appendRow(nil, table, db, timeKey(to, 0))}
 	v.memoriesOf(db, v.walkTable(between, false), f)
 }

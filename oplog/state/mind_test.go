@@ -15,7 +15,7 @@ import (
 )
 
 // mind prints what a database thinks.
-func (e *env) mind(t *testing.T) string {
+func (e *scriptEnv) mind(t *testing.T) string {
 	var b strings.Builder
 	err := e.s.Read(func(v *View) error {
 		st := v.Stats(1)
@@ -158,7 +158,7 @@ func TestFiveThousandOperations(t *testing.T) {
 					b = mustOpen(t, path)
 				case 1:
 					path = filepath.Join(dir, oplog.NewID())
-					b = throughSnapshot(t, b, path, nil)
+					b = reopenFromSnapshot(t, b, path, nil)
 				}
 			}
 			same(t, a, b)

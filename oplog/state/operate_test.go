@@ -9,7 +9,7 @@ import (
 )
 
 // operate prints what operators see: bounds, uses, audits, and which kinds a member must read.
-func (e *env) operate(t *testing.T) string {
+func (e *scriptEnv) operate(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	if err := e.s.Read(func(v *View) error {

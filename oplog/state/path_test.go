@@ -15,7 +15,7 @@ import (
 )
 
 // keys prints a page of keys.
-func (e *env) keys(t *testing.T, d *datadriven.TestData) string {
+func (e *scriptEnv) keys(t *testing.T, d *datadriven.TestData) string {
 	namespace, folder, behind, depth := "", "/", "", 0
 	d.ScanArgs(t, "namespace", &namespace)
 	d.MaybeScanArgs(t, "folder", &folder)
@@ -36,7 +36,7 @@ func (e *env) keys(t *testing.T, d *datadriven.TestData) string {
 }
 
 // past prints who had a key at a time.
-func (e *env) past(t *testing.T, d *datadriven.TestData) (said string) {
+func (e *scriptEnv) past(t *testing.T, d *datadriven.TestData) (said string) {
 	namespace, path, at := "", "", 0
 	d.ScanArgs(t, "namespace", &namespace)
 	d.ScanArgs(t, "path", &path)

@@ -29,7 +29,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 			s, restored := mustOpenSealed(t, filepath.Join(dir, "state"), keys), mustOpenSealed(t, filepath.Join(dir, "restored"), keys)
 			defer s.Close()
 			defer restored.Close()
-			history, half := marked(), oplog.Index(5)
+			history, half := historyWithWord(), oplog.Index(5)
 			mustApply(t, s, history[:half]...)
 			must(t, restored.Restore(snapshotOf(t, s), nil))
 			mustApply(t, s, history[half:]...)
@@ -50,7 +50,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 			var log bytes.Buffer
 			must(t, s.Read(func(v *View) error { return v.WriteRange(&log, half) }))
 			left := map[string]string{"state": rows(s), "backup of the log": string(snapshottest.Range(t, bytes.NewReader(log.Bytes())))}
-			if done, err := restored.ApplyRange(&log, upTo(21)); err != nil || !done.Whole || restored.Point() != s.Point() {
+			if done, err := restored.ApplyRange(&log, upTo(21)); err != nil || !done.Complete || restored.Point() != s.Point() {
 				t.Errorf("restored: %+v, %v", done, err)
 			}
 			left["restored state"] = rows(restored)
@@ -80,7 +80,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 }
 
 // marked is a history in which all that comes of some memories has the word, in any case of its letters.
-func marked() []oplog.Record {
+func historyWithWord() []oplog.Record {
 	text, other := "Zyx Corrected again", "zyx reason"
 	claim := func(id string) oplog.Claim {
 		return oplog.Claim{ID: id, Src: "Zyx", Type: "works_at", Dst: "Zyx Corp", Polarity: 1, Extractor: "x"}

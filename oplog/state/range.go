@@ -97,8 +97,8 @@ func replicated(db oplog.DB) span {
 
 // Replayed reports how far a range was applied.
 type Replayed struct {
-	Whole bool        // it was applied to its end, and the Sum is that of the range
-	End   oplog.Index // the range's last record
+	Complete bool        // the range was applied to its end, and the Sum matches
+	End      oplog.Index // the range's last record
 
 	// Erased maps each database with missing entries to the first record that lacks one. Its rows are wrong unless
 	// the range was applied to its end.
@@ -123,7 +123,7 @@ func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool
 		rec, at, err := r.Next()
 		switch {
 		case err == io.EOF: // not wrapped: a wrapped EOF is a truncated range
-			end, done.Whole = true, true
+			end, done.Complete = true, true
 			if upTo(r.Index, last) { // the log's own bookkeeping is not in the range: an empty record moves the state over it
 				batch = append(batch, oplog.Record{Index: r.Index, Term: r.Term})
 			}
@@ -141,7 +141,7 @@ func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool
 			batch = batch[:0]
 		}
 	}
-	if !done.Whole {
+	if !done.Complete {
 		return done, nil
 	}
 	if err := s.replaceRows(r); err != nil {

@@ -56,7 +56,7 @@ func TestRangesLeadOverPurges(t *testing.T) {
 			part := open(fmt.Sprint("part", step), snapshotOf(t, copied))
 			if done, err := part.ApplyRange(bytes.NewReader(written.Bytes()), upTo(point)); err != nil {
 				t.Fatalf("up to %d: %v", point, err)
-			} else if at := part.Point().Index; !done.Whole {
+			} else if at := part.Point().Index; !done.Complete {
 				if len(done.Erased) > 0 {
 					inside++
 				}
@@ -69,7 +69,7 @@ func TestRangesLeadOverPurges(t *testing.T) {
 				}
 			}
 			done, err := copied.ApplyRange(&written, upTo(end.Index))
-			if err != nil || !done.Whole || copied.Point() != end || copied.Last() != last {
+			if err != nil || !done.Complete || copied.Point() != end || copied.Last() != last {
 				t.Fatalf("behind %d: %+v, %v, at %+v, %v; want %+v, %v", since, done, err, copied.Point(), copied.Last(), end, last)
 			}
 			if len(done.Erased) > 0 {
@@ -81,7 +81,7 @@ func TestRangesLeadOverPurges(t *testing.T) {
 				}
 				return nil
 			}))
-			currentHolds(t, copied)
+			checkCurrent(t, copied)
 			if since = end.Index; rapid.IntRange(0, 3).Draw(t, "overlap") == 0 { // the next one begins earlier
 				since -= oplog.Index(rapid.IntRange(0, int(since-1)).Draw(t, "earlier"))
 			}

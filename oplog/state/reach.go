@@ -7,15 +7,15 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// MaxLook bounds the rows that one list or count reads.
-const MaxLook = 20_000
+// MaxScan bounds the rows that one list or count reads.
+const MaxScan = 20_000
 
-// Pick collects up to n wanted rows of a walk, and reads at most MaxLook. more reports whether the walk has further
+// Collect returns up to n wanted rows of a walk, and reads at most MaxScan. more reports whether the walk has further
 // rows.
-func Pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T, more bool) {
+func Collect[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T, more bool) {
 	looked := 0
 	walk(func(x T) bool {
-		if more = len(rows) == n || looked == MaxLook; more {
+		if more = len(rows) == n || looked == MaxScan; more {
 			return false
 		}
 		if looked++; wanted(x) {
@@ -26,20 +26,20 @@ func Pick[T any](n int, walk func(func(T) bool), wanted func(T) bool) (rows []T,
 	return rows, more
 }
 
-// ConflictsWithin counts the conflicts of some statuses within reach, of the first MaxLook.
+// ConflictsWithin counts the conflicts of some statuses within reach, among the first MaxScan.
 func (v *View) ConflictsWithin(db oplog.DB, r oplog.Reach, statuses ...oplog.ConflictStatus) int {
-	return Counted(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, statuses, f) },
+	return CountMatching(func(f func(oplog.ConflictRow) bool) { v.Conflicts(db, statuses, f) },
 		func(x oplog.ConflictRow) bool { return v.ConflictWithin(db, r, &x) })
 }
 
-// Counted counts the wanted rows of a walk, of the first MaxLook.
-func Counted[T any](walk func(func(T) bool), wanted func(T) bool) (n int) {
+// CountMatching counts the wanted rows among the first MaxScan rows of a walk.
+func CountMatching[T any](walk func(func(T) bool), wanted func(T) bool) (n int) {
 	looked := 0
 	walk(func(x T) bool {
 		if looked++; wanted(x) {
 			n++
 		}
-		return looked < MaxLook
+		return looked < MaxScan
 	})
 	return n
 }

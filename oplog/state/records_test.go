@@ -63,7 +63,7 @@ func (memoryReader) Close() {}
 func newMemoryLog() *memoryLog { return &memoryLog{records: map[oplog.Index][]byte{}} }
 
 // windowed is a state of n records of one memory each, and its log.
-func windowed(t *testing.T, n int) (*State, *memoryLog) {
+func newWindow(t *testing.T, n int) (*State, *memoryLog) {
 	t.Helper()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
 	t.Cleanup(func() { s.Close() })
@@ -116,7 +116,7 @@ func wantWindow(t *testing.T, s *State, first, last oplog.Index) {
 // the next one begins behind it.
 func TestTheWindowBeginsWhereTheLogDoes(t *testing.T) {
 	t.Parallel()
-	s, log := windowed(t, 60)
+	s, log := newWindow(t, 60)
 	wantWindow(t, s, 1, 60)
 	log.cut(20)
 	wantWindow(t, s, 20, 60)
@@ -157,8 +157,8 @@ func TestTheWindowBeginsWhereTheLogDoes(t *testing.T) {
 // there.
 func TestASnapshotHasNoWindow(t *testing.T) {
 	t.Parallel()
-	from, _ := windowed(t, 30)
-	to, _ := windowed(t, 5)
+	from, _ := newWindow(t, 30)
+	to, _ := newWindow(t, 5)
 	must(t, to.Restore(snapshotOf(t, from), nil))
 	if at := to.FirstRetained(); at != 31 {
 		t.Errorf("of the log it wants the records from %d on", at)

@@ -16,7 +16,7 @@ import (
 )
 
 // planted is a history in which every text that a client may give has a mark in it.
-func planted() []oplog.Record {
+func markedHistory() []oplog.Record {
 	meta := []byte(`{"note":"plantedmeta"}`)
 	text := "plantednew"
 	at := oplog.Time(1_700_000_000_000_000)
@@ -48,7 +48,7 @@ func TestNothingReadableInAnEncryptedState(t *testing.T) {
 	dir := t.TempDir()
 	a, b := mustOpen(t, filepath.Join(dir, "plain")), mustOpenSealed(t, filepath.Join(dir, "sealed"), keys)
 	defer a.Close()
-	records := planted()
+	records := markedHistory()
 	for _, s := range []*State{a, b} {
 		out, err := s.Apply(records)
 		must(t, err)
@@ -117,7 +117,7 @@ func TestKeysAreAskedFor(t *testing.T) {
 // A stream of rows that lies is rejected, and never a panic.
 func FuzzRows(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
-	mustApply(f, s, planted()...)
+	mustApply(f, s, markedHistory()...)
 	whole := snapshotOf(f, s)
 	s.Close()
 	head := len("CAIRNSNP") + 1

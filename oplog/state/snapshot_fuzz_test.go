@@ -11,7 +11,7 @@ import (
 // A stream that is not a snapshot leaves the state as it is; one that is not a range of the log ends with an error.
 func FuzzStreams(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
-	mustApply(f, s, planted()...)
+	mustApply(f, s, markedHistory()...)
 	whole, log := snapshotOf(f, s), new(bytes.Buffer)
 	must(f, s.Read(func(v *View) error { return v.WriteRange(log, 0) }))
 	s.Close()

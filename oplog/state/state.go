@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// ErrState says that the state's files do not hold what they should. Move them aside and rebuild from a peer.
+// ErrState reports damaged files of the state. Move them aside and rebuild the state from a peer.
 var ErrState = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable state"}
 
 // ErrDisk says that the disk of the state's files has failed. The state accepts no more writes.

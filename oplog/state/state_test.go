@@ -59,7 +59,7 @@ func snapshotOf(t fataler, s *State) *bytes.Buffer {
 func TestWhatACheckpointHoldsIsFlushed(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
-		mustApply(t, s, planted()...)
+		mustApply(t, s, markedHistory()...)
 		want, _ := s.Applied()
 		if made {
 			mustCheckpoint(t, s, "one")
@@ -103,7 +103,7 @@ func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 func TestADamagedStateIsNamed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := mustOpen(t, dir)
-	mustApply(t, s, planted()...)
+	mustApply(t, s, markedHistory()...)
 	must(t, s.Close())
 	for _, pattern := range []string{"MANIFEST-*", "OPTIONS-*", "*.sst"} {
 		files, err := filepath.Glob(filepath.Join(dir, "1", pattern))

@@ -16,7 +16,7 @@ import (
 func TestARestoreThatFailsAtItsEnd(t *testing.T) {
 	t.Parallel()
 	source := mustOpen(t, filepath.Join(t.TempDir(), "source"))
-	mustApply(t, source, planted()...)
+	mustApply(t, source, markedHistory()...)
 	stream := snapshotOf(t, source).Bytes()
 	next, nextSum := source.Sum()
 	must(t, source.Close())

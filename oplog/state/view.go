@@ -65,8 +65,8 @@ func (s *State) read(f func(*View) error) error {
 	return recoverDamage(func() error { return f(v) })
 }
 
-// Look is Read for an f that returns no error.
-func (s *State) Look(f func(*View)) error {
+// Inspect is Read for an f that returns no error.
+func (s *State) Inspect(f func(*View)) error {
 	return s.Read(func(v *View) error {
 		f(v)
 		return nil
@@ -75,7 +75,7 @@ func (s *State) Look(f func(*View)) error {
 
 // Get returns the result of f on a view of the state. With an error, such as of a state that is closing, it is zero.
 func Get[T any](s *State, f func(*View) T) (x T, err error) {
-	err = s.Look(func(v *View) { x = f(v) })
+	err = s.Inspect(func(v *View) { x = f(v) })
 	return x, err
 }
 

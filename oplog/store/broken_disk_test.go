@@ -24,7 +24,7 @@ func TestABrokenDiskEndsTheStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for fails := 0; ; fails += 3 {
-				fs := &faulty{FS: vfs.NewMem()}
+				fs := &faultyFS{FS: vfs.NewMem()}
 				o := Options{Keys: keys, Buffer: 64 << 10, fs: fs}
 				s, err := Open("state", o, nil)
 				must(t, err)
@@ -39,7 +39,7 @@ func TestABrokenDiskEndsTheStore(t *testing.T) {
 				})
 				flushed, last := 0, error(nil)
 				for n := 1; n <= 12 && last == nil; n++ {
-					if last = write(s, n); last == nil && n%3 == 0 {
+					if last = commitBatch(s, n); last == nil && n%3 == 0 {
 						if last = s.Flush(); last == nil {
 							flushed = n
 						}
@@ -54,7 +54,7 @@ func TestABrokenDiskEndsTheStore(t *testing.T) {
 				if err != nil {
 					t.Fatalf("step %d: %v", fails, err)
 				}
-				if at, err := place(s); err != nil || at < flushed {
+				if at, err := lastBatch(s); err != nil || at < flushed {
 					t.Fatalf("step %d: at %d, flushed %d: %v", fails, at, flushed, err)
 				}
 				must(t, s.Close())
@@ -99,7 +99,7 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 					t.Parallel()
 					for fails, all := 0, false; !all; fails++ {
 						synctest.Test(t, func(t *testing.T) { // it fails when a goroutine is left
-							fs := &faulty{FS: vfs.NewMem()}
+							fs := &faultyFS{FS: vfs.NewMem()}
 							o := Options{Keys: keys, fs: fs}
 							must(t, c.before(o))
 							steps, broken := 0, ""
@@ -140,7 +140,7 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 func TestAWriterAheadOfADiskThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		fs := &faulty{FS: vfs.NewMem()}
+		fs := &faultyFS{FS: vfs.NewMem()}
 		s, err := Open("state", Options{Buffer: 64 << 10, fs: fs}, nil)
 		must(t, err)
 		failed := make(chan struct{})
@@ -156,7 +156,7 @@ func TestAWriterAheadOfADiskThatFails(t *testing.T) {
 		go func() {
 			var err error
 			for ; err == nil; written++ {
-				err = write(s, written+1)
+				err = commitBatch(s, written+1)
 			}
 			ends <- err
 		}()
@@ -183,11 +183,11 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fs := &faulty{FS: vfs.NewMem()}
+			fs := &faultyFS{FS: vfs.NewMem()}
 			o := Options{Keys: keys, fs: fs}
 			s, err := Open("state", o, nil)
 			must(t, err)
-			must(t, write(s, 1))
+			must(t, commitBatch(s, 1))
 			must(t, s.Flush())
 			fs.set(func(op, name string) error {
 				if op == "remove" {
@@ -195,11 +195,11 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 				}
 				return syscall.ENOSPC
 			})
-			must(t, write(s, 2))
+			must(t, commitBatch(s, 2))
 			if err := s.Flush(); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("flush on a full disk: %v", err)
 			}
-			if err := write(s, 3); !errors.Is(err, syscall.ENOSPC) {
+			if err := commitBatch(s, 3); !errors.Is(err, syscall.ENOSPC) {
 				t.Fatalf("a write on a full disk: %v", err)
 			}
 			fs.set(nil)
@@ -211,7 +211,7 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 				return err == nil && s.Full() == nil
 			})
 			fs.set(func(string, string) error { return syscall.ENOSPC })
-			if err := write(s, 3); err != nil && !errors.Is(err, syscall.ENOSPC) { // a task may have met the full disk before the writer
+			if err := commitBatch(s, 3); err != nil && !errors.Is(err, syscall.ENOSPC) { // a task may have met the full disk before the writer
 				t.Fatalf("a write as the disk fills: %v", err)
 			}
 			if err := s.Close(); !errors.Is(err, syscall.ENOSPC) {
@@ -221,7 +221,7 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 			if s, err = Open("state", o, nil); err != nil {
 				t.Fatal(err)
 			}
-			if at, err := place(s); err != nil || at != 2 {
+			if at, err := lastBatch(s); err != nil || at != 2 {
 				t.Fatalf("at %d: %v", at, err)
 			}
 			must(t, s.Close())
@@ -232,12 +232,12 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 // TestReadersDoNotWaitForTheDisk: while the list of tables cannot be written, what is there can be read, and readers
 // end.
 func TestReadersDoNotWaitForTheDisk(t *testing.T) {
-	fs := &faulty{FS: vfs.NewMem()}
+	fs := &faultyFS{FS: vfs.NewMem()}
 	s, err := Open("state", Options{fs: fs}, nil)
 	must(t, err)
-	must(t, write(s, 1))
+	must(t, commitBatch(s, 1))
 	must(t, s.Flush())
-	must(t, write(s, 2))
+	must(t, commitBatch(s, 2))
 	before, err := s.Snapshot()
 	must(t, err)
 	fs.set(func(op, name string) error {
@@ -250,10 +250,10 @@ func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 		t.Errorf("the flush says %v", err)
 	}
 	before.Close()
-	if at, err := place(s); err != nil || at != 2 {
+	if at, err := lastBatch(s); err != nil || at != 2 {
 		t.Errorf("at %d: %v", at, err)
 	}
-	if err := write(s, 3); !errors.Is(err, syscall.EIO) {
+	if err := commitBatch(s, 3); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a write says %v", err)
 	}
 	if err := s.Close(); !errors.Is(err, syscall.EIO) {

@@ -20,12 +20,12 @@ func TestACrashLeavesACheckpointWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mem := vfs.NewCrashableMem()
-			fs := &faulty{FS: mem}
+			fs := &faultyFS{FS: mem}
 			s, err := Open("state", Options{Keys: keys, Buffer: 64 << 10, fs: fs}, nil)
 			must(t, err)
 			const batches = 12
 			for n := 1; n <= batches; n++ {
-				must(t, write(s, n))
+				must(t, commitBatch(s, n))
 			}
 			must(t, s.Close())
 			s, err = Open("state", Options{Keys: keys, Buffer: 64 << 10, fs: fs}, nil)
@@ -54,7 +54,7 @@ func TestACrashLeavesACheckpointWhole(t *testing.T) {
 					if err != nil {
 						t.Fatalf("crash %d: %s: %v", i, dir, err)
 					}
-					if at, err := place(s); err != nil || at != batches {
+					if at, err := lastBatch(s); err != nil || at != batches {
 						t.Errorf("crash %d: %s is at %d: %v", i, dir, at, err)
 					}
 					must(t, s.Close())
@@ -80,10 +80,10 @@ func TestACheckpointOnABrokenDisk(t *testing.T) {
 				t.Parallel()
 				for fails, all := 0, false; !all; fails++ {
 					synctest.Test(t, func(t *testing.T) { // it fails when a goroutine is left
-						fs := &faulty{FS: vfs.NewMem()}
+						fs := &faultyFS{FS: vfs.NewMem()}
 						s, err := Open("state", Options{Keys: keys, fs: fs}, nil)
 						must(t, err)
-						must(t, write(s, 1))
+						must(t, commitBatch(s, 1))
 						steps, broken, within := 0, false, false
 						fs.set(func(op, name string) error {
 							if steps++; op == "link" || broken || steps <= fails { // a link that fails becomes a copy
@@ -106,7 +106,7 @@ func TestACheckpointOnABrokenDisk(t *testing.T) {
 							if err == nil {
 								t.Fatalf("step %d failed, and nothing said so", fails)
 							}
-							must(t, write(s, 2))
+							must(t, commitBatch(s, 2))
 							must(t, s.Checkpoint("another"))
 						}
 						if err := s.Close(); err != nil && !within {

@@ -23,7 +23,7 @@ func TestACrashLeavesWholeBatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mem := vfs.NewCrashableMem()
-			fs := &faulty{FS: mem}
+			fs := &faultyFS{FS: mem}
 			type crash struct {
 				op      string
 				flushed int
@@ -45,7 +45,7 @@ func TestACrashLeavesWholeBatches(t *testing.T) {
 			must(t, err)
 			const batches = 30
 			for n := 1; n <= batches; n++ {
-				must(t, write(s, n))
+				must(t, commitBatch(s, n))
 				if n%3 == 0 {
 					must(t, s.Flush())
 					flushed.Store(int64(n))
@@ -65,11 +65,11 @@ func TestACrashLeavesWholeBatches(t *testing.T) {
 					if err != nil {
 						t.Fatalf("step %d (%s), left %d: %v", i, c.op, j, err)
 					}
-					at, err := place(s)
+					at, err := lastBatch(s)
 					if err != nil || at < c.flushed {
 						t.Fatalf("step %d (%s), left %d: at %d, flushed %d: %v", i, c.op, j, at, c.flushed, err)
 					}
-					must(t, write(s, at+1)) // it goes on
+					must(t, commitBatch(s, at+1)) // it goes on
 					must(t, s.Close())
 				}
 			}

@@ -22,7 +22,7 @@ func TestNoFlipIsServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Options{Keys: keys, NoSync: true}
-			dir, batches := written(t, o)
+			dir, batches := newClosedStore(t, o)
 			rng := rand.New(rand.NewPCG(1, 2))
 			ends := rafttest.Ends{}
 			for kind, pattern := range map[string]string{"tables": "*.sst", "list of tables": "MANIFEST*",
@@ -46,7 +46,7 @@ func TestNoFlipIsServed(t *testing.T) {
 						ends.Add(kind, rafttest.Caught)
 						continue
 					}
-					at, err := place(s)
+					at, err := lastBatch(s)
 					found := s.Check(context.Background(), func(int64) time.Duration { return 0 })
 					switch {
 					case err == nil && at == batches:
@@ -76,7 +76,7 @@ func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, batches := written(t, Options{Keys: keys, NoSync: true})
+			dir, batches := newClosedStore(t, Options{Keys: keys, NoSync: true})
 			rng := rand.New(rand.NewPCG(3, 4))
 			ends := rafttest.Ends{}
 			for range rafttest.Flips(40) {
@@ -88,7 +88,7 @@ func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 				must(t, err)
 				file := files[rng.IntN(len(files))]
 				bit := rafttest.FlipOne(t, file, rng)
-				switch at, err := place(s); {
+				switch at, err := lastBatch(s); {
 				case errors.Is(err, ErrDamaged):
 					ends.Add("tables", rafttest.Caught)
 					if st := s.Stats(); st.Damaged == 0 || len(st.DamagedFiles) != 1 || st.DamagedFiles[0].Path != file {
@@ -107,13 +107,13 @@ func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 }
 
 // written is the directory of a closed store that has so many batches, in several tables.
-func written(t *testing.T, o Options) (dir string, batches int) {
+func newClosedStore(t *testing.T, o Options) (dir string, batches int) {
 	t.Helper()
 	dir, batches = filepath.Join(t.TempDir(), "state"), 60
 	s, err := Open(dir, o, nil)
 	must(t, err)
 	for n := 1; n <= batches; n++ {
-		must(t, write(s, n))
+		must(t, commitBatch(s, n))
 		if n%20 == 0 {
 			must(t, s.Flush())
 		}

@@ -10,19 +10,19 @@ import (
 
 // faulty is a file system in memory that calls a hook before everything that changes it, and can be left as a crash
 // of the machine leaves it.
-type faulty struct {
+type faultyFS struct {
 	vfs.FS
 	mu   sync.Mutex
 	hook func(op, name string) error // nil: nothing
 }
 
-func (f *faulty) set(hook func(op, name string) error) {
+func (f *faultyFS) set(hook func(op, name string) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.hook = hook
 }
 
-func (f *faulty) before(op, name string) error {
+func (f *faultyFS) before(op, name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.hook == nil {
@@ -31,7 +31,7 @@ func (f *faulty) before(op, name string) error {
 	return f.hook(op, name)
 }
 
-func (f *faulty) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *faultyFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := f.before("create", name); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (f *faulty) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return &faultyFile{in, f, name}, nil
 }
 
-func (f *faulty) OpenDir(name string) (vfs.File, error) {
+func (f *faultyFS) OpenDir(name string) (vfs.File, error) {
 	in, err := f.FS.OpenDir(name)
 	if err != nil {
 		return nil, err
@@ -50,39 +50,39 @@ func (f *faulty) OpenDir(name string) (vfs.File, error) {
 	return &faultyFile{in, f, name}, nil
 }
 
-func (f *faulty) Link(old, name string) error {
+func (f *faultyFS) Link(old, name string) error {
 	if err := f.before("link", name); err != nil {
 		return err
 	}
 	return f.FS.Link(old, name)
 }
 
-func (f *faulty) Rename(old, name string) error {
+func (f *faultyFS) Rename(old, name string) error {
 	if err := f.before("rename", name); err != nil {
 		return err
 	}
 	return f.FS.Rename(old, name)
 }
 
-func (f *faulty) Remove(name string) error {
+func (f *faultyFS) Remove(name string) error {
 	if err := f.before("remove", name); err != nil {
 		return err
 	}
 	return f.FS.Remove(name)
 }
 
-func (f *faulty) MkdirAll(name string, perm os.FileMode) error {
+func (f *faultyFS) MkdirAll(name string, perm os.FileMode) error {
 	if err := f.before("mkdir", name); err != nil {
 		return err
 	}
 	return f.FS.MkdirAll(name, perm)
 }
 
-func (f *faulty) Unwrap() vfs.FS { return f.FS }
+func (f *faultyFS) Unwrap() vfs.FS { return f.FS }
 
 type faultyFile struct {
 	vfs.File
-	fs   *faulty
+	fs   *faultyFS
 	name string
 }
 

@@ -31,7 +31,7 @@ func TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed(t *testing.T) {
 		}
 		check := func() {
 			t.Helper()
-			if got, err := place(s); err != nil || got != at {
+			if got, err := lastBatch(s); err != nil || got != at {
 				t.Fatalf("round %d: at %d, want %d: %v", round, got, at, err)
 			}
 		}
@@ -46,7 +46,7 @@ func TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed(t *testing.T) {
 		}
 		for i := range 200 {
 			at++
-			if err := write(s, at); err != nil {
+			if err := commitBatch(s, at); err != nil {
 				t.Fatal(err)
 			}
 			if i%50 == 0 {

@@ -31,7 +31,7 @@ func rowKey(n, i int) []byte { return fmt.Appendf(nil, "row/%06d/%03d", i, n) } 
 var placeKey = []byte("place")
 
 // write commits batch n: its place and its rows.
-func write(s *Store, n int) error {
+func commitBatch(s *Store, n int) error {
 	b := s.Batch()
 	defer b.Close()
 	if err := b.Set(placeKey, binary.BigEndian.AppendUint64(nil, uint64(n))); err != nil {
@@ -47,7 +47,7 @@ func write(s *Store, n int) error {
 
 // place is the last batch that a store has, of which, and of those before it, it has all rows, and of none behind it
 // any.
-func place(s *Store) (int, error) {
+func lastBatch(s *Store) (int, error) {
 	v, ok, err := s.Get(placeKey)
 	if err != nil {
 		return 0, err

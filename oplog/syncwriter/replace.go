@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Replace puts a whole new file in the place of an old one, or of none: it is on disk when this returns, and a crash
-// leaves the old or the new. The new file is made under a name that no other has, so that two writers of a path, in
-// two processes, get in each other's way no more than one after the other would.
+// Replace writes a complete new file in place of an old one, or of none. The file is on disk when Replace returns,
+// and a crash leaves the old file or the new one. The new file gets a unique temporary name, so two processes may
+// replace the same path at once: one of the two files remains.
 func Replace(path string, b []byte, mode fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".tmp-")

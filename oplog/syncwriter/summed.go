@@ -7,15 +7,15 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumLine is the length of a sum: eight hex digits and a line feed.
+// sumLine is the length of the line that holds a sum: eight hex digits and a line feed.
 const sumLine = 2*crc32.Size + 1
 
-// Summed is the content of a small file and behind it, as the end of the last line or its own line, its CRC-32C. b
-// is not used any more.
-func Summed(b []byte) []byte { return append(b, sum(b)...) }
+// AppendSum returns the content of a small file followed by its CRC-32C in hex, which completes the last line or
+// forms its own line. The caller must not use b afterwards.
+func AppendSum(b []byte) []byte { return append(b, sum(b)...) }
 
-// Unsummed returns what Summed was given; whole is false where something of it changed.
-func Unsummed(raw []byte) (b []byte, whole bool) {
+// CutSum returns the content that AppendSum got; whole is false if a byte of it changed.
+func CutSum(raw []byte) (b []byte, whole bool) {
 	at := max(0, len(raw)-sumLine)
 	return raw[:at], string(raw[at:]) == sum(raw[:at])
 }

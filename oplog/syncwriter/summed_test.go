@@ -10,23 +10,23 @@ import (
 // TestSummed: what was written is whole; with any bit changed, a byte more or less, or nothing, it is not.
 func TestSummed(t *testing.T) {
 	for _, text := range []string{"", "{}\n", "at index 7: damaged\n"} {
-		raw := syncwriter.Summed([]byte(text))
-		if b, whole := syncwriter.Unsummed(raw); !whole || string(b) != text {
+		raw := syncwriter.AppendSum([]byte(text))
+		if b, whole := syncwriter.CutSum(raw); !whole || string(b) != text {
 			t.Errorf("%q: %q, %v", text, b, whole)
 		}
 		for bit := range len(raw) * 8 {
 			b := bytes.Clone(raw)
 			b[bit/8] ^= 1 << (bit % 8)
-			if _, whole := syncwriter.Unsummed(b); whole {
+			if _, whole := syncwriter.CutSum(b); whole {
 				t.Errorf("%q: bit %d", text, bit)
 			}
 		}
 		for n := range raw {
-			if _, whole := syncwriter.Unsummed(raw[:n]); whole {
+			if _, whole := syncwriter.CutSum(raw[:n]); whole {
 				t.Errorf("%q: %d bytes of it", text, n)
 			}
 		}
-		if _, whole := syncwriter.Unsummed(append(raw, '\n')); whole {
+		if _, whole := syncwriter.CutSum(append(raw, '\n')); whole {
 			t.Errorf("%q: a line more", text)
 		}
 	}

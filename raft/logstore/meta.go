@@ -55,12 +55,12 @@ func pack(keys *seal.Ring, val any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return syncwriter.Summed(keys.Bytes(plain)), nil
+	return syncwriter.AppendSum(keys.Bytes(plain)), nil
 }
 
 // unpack decodes a value that pack encoded.
 func unpack(keys *seal.Ring, raw []byte, val any) error {
-	b, whole := syncwriter.Unsummed(raw)
+	b, whole := syncwriter.CutSum(raw)
 	if !whole {
 		return ErrDamaged
 	}

@@ -82,7 +82,7 @@ func (a *Acknowledged) Load(path string) error {
 	if err != nil {
 		return err
 	}
-	b, whole := syncwriter.Unsummed(raw)
+	b, whole := syncwriter.CutSum(raw)
 	if !whole {
 		return fmt.Errorf("%s differs from what was written", path)
 	}
@@ -102,7 +102,7 @@ func (a *Acknowledged) Store(path string, sync bool) error {
 	if err != nil {
 		return err
 	}
-	raw = syncwriter.Summed(append(raw, '\n'))
+	raw = syncwriter.AppendSum(append(raw, '\n'))
 	next := path + ".new"
 	if err = WriteFile(next, raw, sync); err == nil {
 		err = os.Rename(next, path)

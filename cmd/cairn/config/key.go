@@ -203,7 +203,7 @@ func applyEnvironment(f *File, env func(string) string) error {
 			break
 		}
 	}
-	if env(HexKeyEnv) != "" && !f.encryption().On() {
+	if env(HexKeyEnv) != "" && !f.encryption().Enabled() {
 		f.Encryption.KeyEnv = HexKeyEnv
 	}
 	return nil

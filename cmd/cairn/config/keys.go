@@ -30,7 +30,7 @@ func (k *KeySource) Source() seal.Source {
 	}
 	s := seal.Source{File: os.Getenv("CAIRN_ENCRYPTION_KEY_FILE"), Env: os.Getenv("CAIRN_ENCRYPTION_KEY_ENV"),
 		Command: os.Getenv("CAIRN_ENCRYPTION_KEY_COMMAND")}
-	if !s.On() && os.Getenv(HexKeyEnv) != "" {
+	if !s.Enabled() && os.Getenv(HexKeyEnv) != "" {
 		s.Env = HexKeyEnv
 	}
 	return s
@@ -40,7 +40,7 @@ func (k *KeySource) Source() seal.Source {
 // master key.
 func (k *KeySource) EphemeralRing(ctx context.Context) (*seal.Ring, error) {
 	s := k.Source()
-	if !s.On() {
+	if !s.Enabled() {
 		return nil, nil
 	}
 	masters, err := s.Masters(ctx)

@@ -252,7 +252,7 @@ func (e *examination) checkPeer(ctx context.Context, addr string) error {
 func (e *examination) encryption(ctx context.Context) []Finding {
 	has, source := seal.Exists(e.cfg.Home), e.cfg.Storage.Encryption
 	ailing := func(err error) []Finding { return []Finding{{"", Fail, err.Error(), config.KeyAdvice(err)}} }
-	if !source.On() {
+	if !source.Enabled() {
 		if has {
 			return ailing(fmt.Errorf("home %s is %w", e.cfg.Home, seal.ErrSealed))
 		}

@@ -38,7 +38,7 @@ covered and what is not.`}
 func (n *Node) openEncrypted(errw io.Writer) (up config.Setup, err error) {
 	up, err = n.Open(errw)
 	switch {
-	case err != nil || up.Node.Storage.Encryption.On():
+	case err != nil || up.Node.Storage.Encryption.Enabled():
 	case seal.Exists(up.Node.Home):
 		err = config.KeyHint(fmt.Errorf("home %s is %w", up.Node.Home, seal.ErrSealed), "")
 	default:

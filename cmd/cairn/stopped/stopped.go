@@ -41,7 +41,7 @@ func (n *Node) Open(errw io.Writer) (up config.Setup, err error) {
 	if err != nil {
 		return up, err
 	}
-	if n.Key.Set() || !up.Node.Storage.Encryption.On() {
+	if n.Key.Set() || !up.Node.Storage.Encryption.Enabled() {
 		up.Node.Storage.Encryption = n.Key.Source()
 	}
 	up.Node.Logger = log

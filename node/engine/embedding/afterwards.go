@@ -123,7 +123,7 @@ func (a *Backfill) change(ctx context.Context, c api.Caller, g *embed.Guard) err
 		var now oplog.Embedding
 		var list []*oplog.Memory
 		var next oplog.Seq
-		if err := a.v.cfg.State.Look(func(view *state.View) {
+		if err := a.v.cfg.State.Inspect(func(view *state.View) {
 			if now = view.Embedding(c.DB); now.Pending != nil {
 				list, next = view.Unembedded(c.DB, true, now.Next, a.batch, scanLimit)
 			}
@@ -191,7 +191,7 @@ func (a *Backfill) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, 
 		return 0, nil
 	}
 	var list []*oplog.Memory
-	if err := a.v.cfg.State.Look(func(view *state.View) {
+	if err := a.v.cfg.State.Inspect(func(view *state.View) {
 		list, next = view.Unembedded(c.DB, false, seq, a.batch, scanLimit)
 	}); err != nil {
 		return 0, err

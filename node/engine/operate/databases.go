@@ -54,7 +54,7 @@ func (ad *Admin) limitsOf(c api.Caller, name string) (d oplog.Database, l oplog.
 	if err != nil {
 		return d, l, 0, err
 	}
-	err = ad.cfg.State.Look(func(v *state.View) {
+	err = ad.cfg.State.Inspect(func(v *state.View) {
 		d, _ = v.Database(target.DB)
 		l, active = v.Limits().Databases[target.DB], v.Stats(target.DB).Active
 	})
@@ -160,7 +160,7 @@ func checkLift(names []string) error {
 		return oplog.Errorf(oplog.TooLarge, "lift: %d names: at most %d", len(names), filter.MaxAttributes)
 	}
 	for _, name := range names {
-		if !filter.Nameable(name) {
+		if !filter.ValidName(name) {
 			return oplog.Errorf(oplog.Invalid, "lift: %s is no name of an attribute", api.Quoted(name))
 		}
 	}

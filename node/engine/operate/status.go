@@ -66,7 +66,7 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 		Voter: cl.isVoter(), CurrentTerm: rs.Term, AcceptsWrites: cl.cfg.Commit.Leads(), Addr: cl.raft.Advertised(),
 		Wire: cl.cfg.Member.Wire, HTTP: cl.cfg.Member.HTTP, Commit: rs.CommitIndex, Lag: cl.LagEntries(), Peers: []api.Peer{}}
 	infos := map[uint32]oplog.NodeInfo{}
-	_ = cl.cfg.State.Look(func(v *state.View) { // a closing state leaves the addresses empty
+	_ = cl.cfg.State.Inspect(func(v *state.View) { // a closing state leaves the addresses empty
 		st.Cluster = v.Cluster()
 		for _, i := range v.Nodes() {
 			infos[i.ID] = i

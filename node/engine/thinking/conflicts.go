@@ -30,7 +30,7 @@ func FindConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) ([]api.
 	n, rows, more, cut := api.Limit(q.Limit), []oplog.ConflictRow(nil), false, false
 	for _, one := range conflictStatuses { // each status is sorted; the union is sorted below
 		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
-			some, on := state.Pick(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
+			some, on := state.Collect(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
 				func(r oplog.ConflictRow) bool {
 					return wantsConflict(q, &r) && v.ConflictWithin(c.DB, c.Reach(q.Namespace), &r)
 				})
@@ -43,7 +43,7 @@ func FindConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) ([]api.
 	})
 	bounded := api.Ended(min(len(rows), n), more || len(rows) > n, "name a status, a type or an entity")
 	if cut {
-		bounded = api.Cut(state.MaxLook, "contradictions of a status, the most urgent,", "resolve some of them")
+		bounded = api.Cut(state.MaxScan, "contradictions of a status, the most urgent,", "resolve some of them")
 	}
 	return api.Each(rows[:min(len(rows), n)], conflictOf), bounded
 }

@@ -235,7 +235,7 @@ func (r *round) triggers(ctx context.Context) error {
 		found = slices.DeleteFunc(found, func(x oplog.TriggerRow) bool { return len(x.Sources) == 0 })
 	}
 	mind.SortTriggers(found)
-	return r.th.cfg.State.Look(func(v *state.View) {
+	return r.th.cfg.State.Inspect(func(v *state.View) {
 		for _, x := range found {
 			if last, ok := v.TriggerByCooldown(r.c.DB, x.Cooldown); ok && last.Status <= oplog.TriggerDelivered &&
 				x.Created < last.Created+last.CoolFor &&

@@ -76,7 +76,7 @@ func (r *round) begin(v *state.View) error {
 	if !r.q.Conflicts {
 		return nil
 	}
-	r.unread = state.Counted(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
+	r.unread = state.CountMatching(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
 		if r.complete && r.inScope(m) && len(r.op.Reread) < partsAnEntry {
 			r.op.Reread = append(r.op.Reread, oplog.Grounds{RID: m.RID, Revision: m.Revision})
 		}
@@ -161,9 +161,9 @@ func (r *round) gatherSmallTables(v *state.View) {
 			r.snap.Critical = c.Detected
 		}
 		looked++
-		return looked < state.MaxLook
+		return looked < state.MaxScan
 	})
-	r.snap.Patterns, _ = state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) },
+	r.snap.Patterns, _ = state.Collect(state.MaxScan, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) },
 		func(oplog.Pattern) bool { return true })
 	v.Judgements(db, func(j oplog.Judgement) bool {
 		j.Query = strings.Clone(j.Query[:min(len(j.Query), thinkText)])
@@ -173,7 +173,7 @@ func (r *round) gatherSmallTables(v *state.View) {
 	v.SessionsOf(db, "default", func(x oplog.Session) bool {
 		r.snap.LastEnd = max(r.snap.LastEnd, x.Ended)
 		looked++
-		return looked < 2*state.MaxLook
+		return looked < 2*state.MaxScan
 	})
 	for _, st := range []oplog.TriggerStatus{oplog.TriggerPending, oplog.TriggerDelivered} {
 		v.Triggers(db, st, func(x oplog.TriggerRow) bool {
@@ -200,7 +200,7 @@ func (r *round) countUnread() (int, error) {
 			if seq <= r.lastSeq {
 				seen++
 			}
-			return seq < r.lastSeq && seen < state.MaxLook
+			return seq < r.lastSeq && seen < state.MaxScan
 		})
 		n += seen
 		return nil

@@ -62,7 +62,7 @@ func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*
 		return twice
 	})
 	for some := range slices.Chunk(sources, thinkSlice) {
-		if err := r.th.cfg.State.Look(func(v *state.View) {
+		if err := r.th.cfg.State.Inspect(func(v *state.View) {
 			for _, src := range some {
 				for _, x := range bySubject(v, src) {
 					if id, _ := keys(&x); !have[id] && len(list) < most {

@@ -32,7 +32,7 @@ func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilte
 	n, rows, more, cut := api.Limit(f.Limit), []oplog.TriggerRow(nil), false, false
 	for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
 		if status == "all" || status == st.String() {
-			some, on := state.Pick(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
+			some, on := state.Collect(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
 				func(t oplog.TriggerRow) bool {
 					return (f.Type == "" || f.Type == t.Type) && v.Within(c.DB, c.Reach(f.Namespace), t.Sources)
 				})
@@ -42,14 +42,14 @@ func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilte
 	}
 	a := &api.TriggerList{Triggers: api.Each(rows, triggerOf), Count: len(rows), Bounded: api.Ended(len(rows), more, "name a status and a type")}
 	if cut {
-		a.Bounded = api.Cut(state.MaxLook, "triggers of a status, the newest,", "prune the pending ones")
+		a.Bounded = api.Cut(state.MaxScan, "triggers of a status, the newest,", "prune the pending ones")
 	}
 	return a
 }
 
 // PendingTriggers counts the undelivered triggers within reach.
 func PendingTriggers(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
-	return uint64(state.Counted(func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
+	return uint64(state.CountMatching(func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
 		func(t oplog.TriggerRow) bool { return v.Within(db, r, t.Sources) }))
 }
 
@@ -104,7 +104,7 @@ func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTri
 func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.PruneTriggersRequest) (a *api.PrunedTriggers, err error) {
 	for range triggerTries {
 		var ops []oplog.Op
-		if err := th.cfg.State.Look(func(v *state.View) { a, ops = pruneOps(v, c.DB, q, oplog.At(th.cfg.Now())) }); err != nil {
+		if err := th.cfg.State.Inspect(func(v *state.View) { a, ops = pruneOps(v, c.DB, q, oplog.At(th.cfg.Now())) }); err != nil {
 			return nil, err
 		}
 		if a.Index = field.Token(th.cfg.Indexed()); q.DryRun || len(ops) == 0 {
@@ -122,7 +122,7 @@ func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.Prune
 
 // pruneOps returns what expires the pending triggers that are over or too many.
 func pruneOps(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
-	rows, _ := state.Pick(state.MaxLook, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
+	rows, _ := state.Collect(state.MaxScan, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
 		func(oplog.TriggerRow) bool { return true })
 	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
 	over := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
@@ -197,7 +197,7 @@ func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplo
 		if v.Within(db, r, p.Sources) {
 			snap.Patterns = append(snap.Patterns, p)
 		}
-		return len(snap.Patterns) < state.MaxLook
+		return len(snap.Patterns) < state.MaxScan
 	})
 	snap.Stats.Entities, snap.Stats.OpenConflicts = uint64(len(names)), OpenConflicts(v, db, r)
 	snap.Resolved = v.ConflictsWithin(db, r, oplog.ConflictResolved, oplog.ConflictDismissed)
@@ -208,7 +208,7 @@ var patternOf = api.Made[oplog.Pattern, api.Pattern]()
 
 // Patterns lists the patterns that rounds have found, the most certain first.
 func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest) (*api.PatternList, error) {
-	rows, cut := state.Pick(state.MaxLook, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
+	rows, cut := state.Collect(state.MaxScan, func(f func(oplog.Pattern) bool) { v.Patterns(c.DB, f) }, func(p oplog.Pattern) bool {
 		return (q.Type == "" || q.Type == p.Type) && v.Within(c.DB, c.Reach(q.Namespace), p.Sources)
 	})
 	slices.SortStableFunc(rows, func(a, b oplog.Pattern) int {
@@ -217,7 +217,7 @@ func (th *Thinker) Patterns(v *state.View, c api.Caller, q *api.PatternsRequest)
 	n := min(len(rows), api.Limit(q.Limit))
 	a := &api.PatternList{Bounded: api.Ended(n, len(rows) > n, "name a type")}
 	if cut {
-		a.Bounded = api.Cut(state.MaxLook, "patterns", "the others are in no list")
+		a.Bounded = api.Cut(state.MaxScan, "patterns", "the others are in no list")
 	}
 	a.Patterns = api.Each(rows[:n], patternOf)
 	return a, nil

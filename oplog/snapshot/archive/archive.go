@@ -5,9 +5,9 @@
 //	log-00000000000000001234-00000000000000001300.cairn    the records 1235 to 1300
 //	end                                                    the index and the log time at which the last one ends
 //
-// The first two are checksummed streams; see package snapshot. A chain is a state followed by ranges without a gap.
-// To restore a point in time, Restore restores the chain's state and applies the ranges up to that point. Files
-// appear atomically under their final names. The package does not know where the streams come from.
+// The first two are checksummed streams that package snapshot describes. A chain is a state followed by ranges
+// without a gap; to reach a point in time, restore the state and apply the ranges up to it. A file gets its name only
+// when it is complete. The package does not know where the streams come from.
 package archive
 
 import (
@@ -35,10 +35,10 @@ type File struct {
 	At           time.Time // when it was written
 }
 
-// Whole reports whether the file is a state, not a range of the log.
-func (f File) Whole() bool { return f.Since == 0 }
+// IsState reports whether the file is a state, not a range of the log.
+func (f File) IsState() bool { return f.Since == 0 }
 
-// Name returns the name of a backup's file. Since 0 means a whole state.
+// Name returns the name of a backup's file. Since 0 means a state.
 func Name(since, index oplog.Index) string {
 	if since == 0 {
 		return fmt.Sprintf("state-%020d.cairn", index)
@@ -46,7 +46,7 @@ func Name(since, index oplog.Index) string {
 	return fmt.Sprintf("log-%020d-%020d.cairn", since, index)
 }
 
-// List returns the states and ranges in a directory, in the order of the log. It ignores other files.
+// List returns a directory's states and ranges, in the order of the log. It leaves out other files.
 func List(dir string) (files []File, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func List(dir string) (files []File, err error) {
 	return files, nil
 }
 
-// ErrNoBackup reports that no backups in a directory lead to the requested point.
+// ErrNoBackup reports that no backup in a directory leads to a point.
 var ErrNoBackup = errors.New("no backup for that point")
 
 // ErrGap reports that a file is missing between two others.
@@ -90,7 +90,7 @@ func (f File) spans(o File) bool {
 // files before them were pruned.
 func Gap(files []File) error {
 	begins := func(f File) oplog.Index {
-		if f.Whole() {
+		if f.IsState() {
 			return f.Index
 		}
 		return f.Since
@@ -110,11 +110,11 @@ func Gap(files []File) error {
 	return nil
 }
 
-// Chain returns the newest state at or before an index, and the following ranges without a gap up to the one that
-// contains the index. Index 0 means as far as possible.
+// Chain returns the newest state at or before an index, with the ranges that continue it without a gap, up to the
+// range that contains the index. Index 0 means the end of the files.
 func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	for _, f := range files {
-		if f.Whole() && (to == 0 || f.Index <= to) {
+		if f.IsState() && (to == 0 || f.Index <= to) {
 			chain = []File{f}
 		}
 	}
@@ -127,10 +127,10 @@ func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	return extendChain(files, chain, to), nil
 }
 
-// oldestIndex returns the index of the first state; without a state, the beginning of the first range.
+// oldest returns the index of the first state; without a state, where the first range begins.
 func oldestIndex(files []File) oplog.Index {
 	for _, f := range files {
-		if f.Whole() {
+		if f.IsState() {
 			return f.Index
 		}
 	}
@@ -143,10 +143,10 @@ func extendChain(files, chain []File, to oplog.Index) []File {
 		if to != 0 && end >= to {
 			return chain
 		}
-		// Among the ranges that begin at or before the end, choose the one that ends last.
+		// Choose, among the ranges that begin here or before, the one that ends last.
 		best := -1
 		for i, f := range files {
-			if !f.Whole() && f.Since <= end && f.Index > end && (best < 0 || f.Index > files[best].Index) {
+			if !f.IsState() && f.Since <= end && f.Index > end && (best < 0 || f.Index > files[best].Index) {
 				best = i
 			}
 		}
@@ -157,8 +157,8 @@ func extendChain(files, chain []File, to oplog.Index) []File {
 	}
 }
 
-// Prune keeps the newest keep states and removes older states, and the ranges that end before the oldest remaining
-// state. It returns the removed files.
+// Prune removes the files that are older than the newest keep states: earlier states, and the ranges that end before
+// the oldest state that stays. It returns the removed files.
 func Prune(dir string, keep int) (removed []File, err error) {
 	files, err := List(dir)
 	if err != nil || keep <= 0 {
@@ -166,7 +166,7 @@ func Prune(dir string, keep int) (removed []File, err error) {
 	}
 	var states []oplog.Index
 	for _, f := range files {
-		if f.Whole() {
+		if f.IsState() {
 			states = append(states, f.Index)
 		}
 	}
@@ -186,7 +186,7 @@ func Prune(dir string, keep int) (removed []File, err error) {
 	return removed, nil
 }
 
-// Names of unfinished files and directories. Older ones than maxScratchAge are abandoned.
+// Names of unfinished files, and the time after which Sweep removes them.
 const (
 	writingPattern   = ".writing-*"
 	verifyingPattern = ".cairn-verify-*.scratch"
@@ -194,8 +194,8 @@ const (
 	maxScratchAge    = 24 * time.Hour
 )
 
-// Sweep removes the unfinished files and directories that killed processes have left in a directory. Each may be as
-// large as a whole state.
+// Sweep removes the unfinished files that killed processes left when they wrote, verified or restored backups in a
+// directory. Each may be as large as a state.
 func Sweep(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,8 +212,8 @@ func Sweep(dir string) (err error) {
 	return err
 }
 
-// Scratch creates a directory to restore into, below the system's temporary directory. The caller removes it. Scratch
-// first removes directories that killed commands of this user have left there.
+// Scratch returns a new directory for a restore, below the system's temporary directory. The command removes it at
+// its end. Scratch first removes the directories that killed commands of this user left there.
 func Scratch() (dir string, err error) {
 	_ = Sweep(os.TempDir()) // fails for those of other users
 	return os.MkdirTemp("", restoringPattern)
@@ -240,8 +240,8 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	return path, nil
 }
 
-// An End is the index at which the last backup of a directory ends, and the log time there. A log with another time
-// at that index has another history, so its ranges must not follow this backup.
+// An End holds the index at which the last backup of a directory ends, and the log's time there. A log with another
+// time at that index has another history, so its range does not continue the backup.
 type End struct {
 	Index oplog.Index `json:"index"`
 	Time  string      `json:"log_time"`
@@ -249,7 +249,7 @@ type End struct {
 
 const endFile = "end"
 
-// TimeAt returns the log time of the backup that ends at an index; blank if it is unknown.
+// TimeAt returns the log's time at the end of the backup that ends at an index; blank if that is unknown.
 func TimeAt(dir string, index oplog.Index) string {
 	var end End
 	raw, err := os.ReadFile(filepath.Join(dir, endFile))
@@ -259,7 +259,7 @@ func TimeAt(dir string, index oplog.Index) string {
 	return end.Time
 }
 
-// Note stores the end of the last written backup.
+// Note stores the end of the last backup in the directory.
 func (e End) Note(dir string) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -268,7 +268,7 @@ func (e End) Note(dir string) error {
 	return syncwriter.Replace(filepath.Join(dir, endFile), raw, 0o600)
 }
 
-// Publish renames a finished file to its final name, and syncs the directory.
+// Publish renames a finished file to its final name.
 func Publish(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package statetest is for tests of states without a Raft log: it has the records that are applied to them in memory,
-// where the state's window finds them.
+// Package statetest provides states without a Raft log for tests: a Log in memory holds the records that are applied
+// to them, and the state's window reads it.
 package statetest
 
 import (
@@ -17,14 +17,14 @@ type Log struct {
 	records map[oplog.Index][]byte
 }
 
-// NewLog is a log of some records.
+// NewLog returns a log of the given records.
 func NewLog(records ...oplog.Record) *Log {
 	l := &Log{records: map[oplog.Index][]byte{}}
 	l.Keep(records...)
 	return l
 }
 
-// Keep adds records.
+// Keep adds records to the log.
 func (l *Log) Keep(records ...oplog.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,13 +68,13 @@ func (r reader) Read(at oplog.Index) ([]byte, error) {
 // Close implements state.RecordReader.
 func (reader) Close() {}
 
-// State is a state with a log in memory.
+// State is a state with its log in memory.
 type State struct {
 	*state.State
 	Log *Log
 }
 
-// Open opens a state. A log outlives it, for the state that is opened in its place.
+// Open opens a state. A log may outlive it, and serve the next state that is opened in its directory.
 func Open(dir string, o state.Options, log *Log) (*State, error) {
 	o.Records = log
 	s, err := state.Open(dir, o)
