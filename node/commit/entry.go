@@ -16,9 +16,9 @@ import (
 // a leader's clock is likely to be wrong by.
 const forwardKeyTTL = oplog.Time(24 * time.Hour / time.Microsecond)
 
-// Propose takes an entry of a caller of this node into the log and returns its outcome when the state of the leader
-// has applied it. A follower rejects it with NotLeader, unless it may forward it. An UnknownOutcome error says that
-// the entry may be in the log; after every other error it is not.
+// Propose writes an entry of a caller of this node to the log and returns its outcome when the leader's state has
+// applied it. A follower rejects it with NotLeader, unless it may forward it. An UnknownOutcome error means that the
+// entry may be in the log; after every other error it is not.
 func (l *Log) Propose(ctx context.Context, by wire.Asker, e oplog.Entry, forward bool) (oplog.Outcome, error) {
 	if err := l.checkDecodable(e.Ops); err != nil {
 		return oplog.Outcome{}, err

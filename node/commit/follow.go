@@ -24,8 +24,8 @@ const (
 	followBytes = 16 << 20
 )
 
-// enqueue gives the follow task its next step; while the index is far behind, raft waits here. Only raft's goroutine
-// calls it.
+// enqueue passes the next step to the follow task. It blocks raft while the index lags too far behind. Only raft's
+// goroutine calls it.
 func (m *machine) enqueue(s step) {
 	for n := m.queuedBytes.Load(); n > 0 && n+int64(s.size) > followBytes; n = m.queuedBytes.Load() {
 		select {

@@ -92,8 +92,8 @@ func decodeOutcome(answer []byte) (oplog.Outcome, error) {
 	return oplog.Outcome{Index: r.Index, Results: r.Results, Err: r.Err, Replayed: r.Replayed}, nil
 }
 
-// Send gives an entry of an operator's to the leader, which is one of the members that the client reaches, within half
-// a minute. The entry has a key: it may be sent twice.
+// Send sends an operator's entry to the leader, which must be one of the client's members, within half a minute. The
+// entry has a key, so it may be sent twice.
 func Send(ctx context.Context, to *raft.Client, e oplog.Entry) (oplog.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, sendFor)
 	defer cancel()
@@ -125,7 +125,7 @@ const (
 	sendAgain = 200 * time.Millisecond
 )
 
-// Forwarded takes an entry of another member into the log, as raft.Handler asks, and returns its outcome encoded.
+// Forwarded writes another member's entry to the log and returns its encoded outcome, for raft.Handler.
 func (l *Log) Forwarded(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.ApplyTimeout)
 	defer cancel()

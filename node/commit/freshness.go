@@ -8,20 +8,20 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Freshness says how new the state must be that a read is answered from. The zero value is Stale.
+// Freshness is the minimum freshness of the state for a read. The zero value is Stale.
 type Freshness struct {
 	Linearizable bool        // it holds everything acknowledged before the read
 	Index        oplog.Index // it holds the log up to here
 	byClient     bool        // by the client, which may do without
 }
 
-// The freshness of reads that name no index.
+// Freshness of reads that name no index.
 var (
 	Stale        = Freshness{} // what this node has, at once
 	Linearizable = Freshness{Linearizable: true}
 )
 
-// RequestedFreshness is the freshness that a request requires.
+// RequestedFreshness returns the freshness that a request requires.
 func RequestedFreshness(f api.Fresh) Freshness {
 	linear := f.Consistency == "linearizable"
 	return Freshness{Linearizable: linear, Index: oplog.Index(f.MinIndex), byClient: linear}

@@ -50,7 +50,7 @@ func (l *Log) watchLeadership(ctx context.Context) error {
 // Leads reports whether this node takes writes: it leads, and has applied all that came before its term.
 func (l *Log) Leads() bool { return l.leads.Load() }
 
-// Leader is the node that leads, as far as this one knows.
+// Leader returns the leader that this node knows.
 func (l *Log) Leader() (id uint32, known bool) {
 	id = uint32(l.leader.Load())
 	return id, id != 0

@@ -15,27 +15,27 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// Options configure a Log. All but Slow are required. The Log calls none of the functions before raft drives the state
-// machine, and none may call back into the Log and wait there.
+// Options configure a Log. All but Slow are required. The Log calls none of the functions before raft drives the
+// state machine, and none of them may call back into the Log and wait there.
 type Options struct {
 	NodeID uint32
 	State  *state.State
 	Disk   *disk.Space
 	Logger *slog.Logger
 
-	Heartbeat    time.Duration // how often leadership is looked at when raft reports no change
+	Heartbeat    time.Duration // interval of the checks for leadership when raft reports no change
 	ApplyTimeout time.Duration // bounds what another node's entry waits on this leader
-	Slow         time.Duration // a batch that takes as long to apply is logged; 0 or less: none is
+	Slow         time.Duration // a batch that takes this long to apply is logged; 0 or less: none is
 
 	// Audit splits an entry that enters the log into the operations that it keeps and the audit rows that the leader
 	// adds.
 	Audit func(by access.Asker, db oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op)
-	// Observe is told what was applied before any waiter for its index goes on; restored says that a snapshot has
-	// replaced the state.
+	// Observe gets the applied outcomes before any waiter for their index continues; restored means that a snapshot
+	// has replaced the state.
 	Observe func(outcomes []oplog.Outcome, restored bool)
-	// OnLeadership is told at each look at leadership whether this node takes writes.
+	// OnLeadership gets, at each check, whether this node accepts writes.
 	OnLeadership func(leads bool)
-	// NoQuorum says why this node can hear no leader now, and when that ends; empty while it may hear one.
+	// NoQuorum returns why this node cannot hear from a leader, and when that ends; empty while it may.
 	NoQuorum func() (why, until string)
 	// Fail stops the node: it cannot apply what the cluster has committed.
 	Fail func(error)
@@ -73,13 +73,14 @@ func New(o Options) *Log {
 // StateMachine returns the state machine that raft drives, from one goroutine.
 func (l *Log) StateMachine() raft.StateMachine { return l.machine }
 
-// SetIndex gives the log the index that follows the state, and how far it has come. It is called once, before Start.
+// SetIndex sets the index that follows the state, and the log index that it has reached. It is called once, before
+// Start.
 func (l *Log) SetIndex(x *index.Index, at oplog.Index) {
 	l.machine.index = x
 	l.machine.indexed.advance(at)
 }
 
-// Start has the log take entries, and spawns its tasks, which end with their context.
+// Start makes the log accept entries, and starts its tasks, which end with their context.
 func (l *Log) Start(r *raft.Node, spawn func(name string, task func(context.Context) error)) {
 	l.raft = r
 	l.proposer = newProposer(r, l.clock, l.opts.Disk)
@@ -89,7 +90,8 @@ func (l *Log) Start(r *raft.Node, spawn func(name string, task func(context.Cont
 	spawn("lead", l.watchLeadership)
 }
 
-// Stop has the state machine apply nothing more, and is called once, before raft is closed: raft waits for Apply.
+// Stop makes the state machine apply nothing more. It is called once, before raft is closed, because raft waits for
+// Apply.
 func (l *Log) Stop() { close(l.machine.stop) }
 
 // IsOpen reports whether Start was called. A node that still opens its log answers stale reads and nothing else.
@@ -102,8 +104,8 @@ func (l *Log) IsOpen() bool {
 	}
 }
 
-// Now is the time as far as this node can know it: the members' clocks together decide. One without other members, or
-// whose log is not open yet, has its own clock alone, which may have been set.
+// Now returns the cluster's time as this node estimates it, from the members' clocks together. A node without other
+// members, or whose log is not open yet, uses its own clock.
 func (l *Log) Now() time.Time {
 	if !l.IsOpen() {
 		return time.Now()
@@ -115,8 +117,8 @@ func (l *Log) Now() time.Time {
 	return r.Time
 }
 
-// Recovered reports whether this node has caught up with what it had before it was restarted. Until then a lookup may
-// miss a row that exists.
+// Recovered reports whether this node has applied again everything that it had before its restart. Until then a
+// lookup may miss an existing row.
 func (l *Log) Recovered() bool {
 	if !l.recovered.Load() && l.IsOpen() && l.raft.Replayed(uint64(l.Indexed())) {
 		l.recovered.Store(true)

@@ -51,8 +51,8 @@ func newMachine(o Options) *machine {
 	return m
 }
 
-// sums are the hashes of the state at the ends of the batches applied last. Members compare theirs, which were seldom
-// at one index at one moment, but mostly have been at the same ones.
+// sums holds the hashes of the state after the last batches. Members are seldom at the same index at the same moment,
+// but mostly have been at the same indexes, so several hashes are kept for comparison.
 type sums struct {
 	mu   sync.Mutex
 	last []raft.StateSum
@@ -76,7 +76,7 @@ func (k *sums) note(s *state.State) {
 	k.last = append(k.last, now)
 }
 
-// forget drops what was noted of a state that another has replaced.
+// forget drops the sums of a state that a snapshot has replaced.
 func (k *sums) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -201,7 +201,7 @@ func (e *UnappliedError) Error() string {
 
 func (e *UnappliedError) Unwrap() error { return e.Err }
 
-// firstUnreadable is the first record that cannot be decoded, or else the first.
+// firstUnreadable returns the first record that cannot be decoded, or else the first record.
 func firstUnreadable(records []oplog.Record) oplog.Index {
 	for _, r := range records {
 		if CheckRecord(r.Data) != nil {

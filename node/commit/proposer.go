@@ -45,7 +45,7 @@ func newProposer(r *raft.Node, clock *oplog.Clock, space *disk.Space) *proposer 
 		slots: make(chan struct{}, recordsInFlight)}
 }
 
-// propose takes a body into the log on the leader and waits for what became of it. When ctx ends first the outcome is
+// propose writes a body to the log on the leader and waits for its outcome. If ctx ends first, the outcome is
 // unknown.
 func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, error) {
 	if err := p.disk.Refusal(); err != nil {

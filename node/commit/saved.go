@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// checkpoints gives raft the checkpoints of a state as snapshots.
+// checkpoints adapts the checkpoints of a state to raft's snapshots.
 type checkpoints struct{ state *state.State }
 
 // Snapshot implements raft.StateMachine.

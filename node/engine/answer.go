@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// errManyAnswers rejects an answer for which the byte budget has no room.
+// errManyAnswers rejects an answer that exceeds the remaining byte budget.
 var errManyAnswers = oplog.Errorf(oplog.Unavailable, "too many large answers at once; retry")
 
 // byteBudget reserves the bytes of an answer's rows from the node's budget, row by row.
@@ -16,7 +16,7 @@ type byteBudget struct {
 	full bool // a row had no room: the answer ends before it
 }
 
-// reserve reserves the bytes of a row, and reports whether there was room for it and for all rows before it.
+// reserve reserves the bytes of a row, and reports whether there was room for it and all rows before it.
 func (r *byteBudget) reserve(bytes int) bool {
 	fits := !r.full
 	switch {

@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Members ask each other over the peer port, in the name of a caller that one of them has let in. The caller's token
-// stays where it was shown: a member is told its hash, and looks up for itself what it may.
+// Members ask each other over the peer port, on behalf of a caller that one of them has authenticated. The caller's
+// token never leaves the node that received it: other members get its hash, and look up its rights themselves.
 
 const (
 	othersTimeout = 3 * time.Second  // how long a node waits for the others' answers
@@ -31,8 +31,8 @@ type memberAnswer struct {
 	Err    *oplog.Error `msgpack:"e,omitempty"`
 }
 
-// askMember asks the member at an address for an operation. An error that is no *oplog.Error says that it is not known
-// whether the member did it.
+// askMember asks the member at an address to run an operation. After an error that is not an *oplog.Error the member
+// may or may not have run it.
 func (s *Service) askMember(ctx context.Context, c api.Caller, addr string, op *api.Op, request any) ([]byte, error) {
 	b, err := asJSON(request)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Service) askMember(ctx context.Context, c api.Caller, addr string, op *
 	return a.Answer, nil
 }
 
-// askLeader asks the leader for an operation, where the caller's surface passes its writes on. It returns when this
-// node has applied what the leader decided.
+// askLeader asks the leader to run an operation, if the caller's surface forwards its writes. It returns when this
+// node has applied the result.
 func (s *Service) askLeader(ctx context.Context, c api.Caller, op *api.Op, request, answer any) error {
 	id, addr, led := s.raft.Leader()
 	if !c.Forward || !led || id == s.cfg.Member.NodeID || c.Asked {
@@ -82,7 +82,7 @@ func (s *Service) askLeader(ctx context.Context, c api.Caller, op *api.Op, reque
 	return nil
 }
 
-// asJSON is a request as a client would send it: a field that is blank is not given.
+// asJSON encodes a request as a client would send it, without blank fields.
 func asJSON(request any) ([]byte, error) {
 	b, err := json.Marshal(request)
 	if err != nil {
@@ -107,7 +107,7 @@ var memberOperations = func() map[string]*api.Op {
 	return all
 }()
 
-// answerMember answers a member that asks for an operation.
+// answerMember answers another member's request for an operation.
 func (s *Service) answerMember(ctx context.Context, m wire.Forward) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()

@@ -19,8 +19,8 @@ const (
 	pastRows  = state.MaxScan // rows that have changed since
 )
 
-// searchAsOf finds what was believed at a time: texts as they were before later corrections, and memories that
-// were merged or forgotten since. The index finds memories that have not changed; those that have are compared by their
+// searchAsOf returns the memories of an earlier time: texts as they were before later corrections, and memories that
+// were merged or forgotten since. The index finds memories that have not changed; changed ones are compared by their
 // words.
 func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, at time.Time) (Answer, error) {
 	k, then, least := q.K, oplog.At(at), q.MinScore

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Background says what a leader does by itself. The zero value is right for production.
+// Background configures the leader's periodic tasks. The zero value is right for production.
 type Background struct {
 	NoThink     bool          // rounds of cognition run on request alone
 	Think       time.Duration // 30m: between two rounds of cognition of a database: conflicts, triggers, tiers
@@ -27,7 +27,7 @@ type Background struct {
 	Erase       time.Duration // 1s: how often a leader looks whether rows of dropped databases are left
 }
 
-// WithDefaults puts the defaults in the place of zeros.
+// WithDefaults replaces zeros with the defaults.
 func (b Background) WithDefaults() Background {
 	b.Think = cmp.Or(max(b.Think, 0), 30*time.Minute)
 	b.ThinkRows = cmp.Or(b.ThinkRows, 10_000)

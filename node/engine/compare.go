@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// compareRecalls asks all members the same question.
+// compareRecalls sends the same question to all members.
 func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.CompareRequest) (*api.Comparison, error) {
 	question := &api.RecallRequest{Question: q.Question}
 	own := c
@@ -29,7 +29,7 @@ func (s *Service) compareRecalls(ctx context.Context, c api.Caller, q *api.Compa
 	return all, nil
 }
 
-// summarizeAnswer condenses what a node answered; nil is nothing.
+// summarizeAnswer condenses a node's answer; nil if it has none.
 func summarizeAnswer(node uint32, got *api.Recalled) api.Compared {
 	if got == nil {
 		return api.Compared{NodeID: node, Error: "did not answer"}

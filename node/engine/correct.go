@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// correct changes a memory in place and keeps what it was as a revision.
+// correct changes a memory in place and stores its former content as a revision.
 func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectRequest) (*api.Corrected, error) {
 	if strings.TrimSpace(q.Reason) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "missing 'reason'")
@@ -78,7 +78,7 @@ func (s *Service) correct(ctx context.Context, c api.Caller, q *api.CorrectReque
 		Redacted: secrets.found.Kinds(), Superseded: older, By: by, Check: dropRestated(stated, op)}, err
 }
 
-// maxToCheck bounds the relations that a correction asks about.
+// maxToCheck bounds the relations that a correction suggests to check.
 const maxToCheck = 20
 
 // statedRelations returns the relations whose ends a memory's text names, before a correction replaces that text. A
@@ -113,8 +113,8 @@ func dropRestated(edges []api.Edge, op *oplog.Correct) []api.Edge {
 	})
 }
 
-// includeCurrentText gives a correction that makes a memory searchable, or that brings a vector alone, the text that
-// is to be read again. The text is that of one revision, so the correction expects it.
+// includeCurrentText adds to a correction that makes a memory searchable, or that brings only a vector, the text that
+// must be read again. The text is that of one revision, so the correction expects it.
 func (s *Service) includeCurrentText(db oplog.DB, op *oplog.Correct, expected *uint32) (*uint32, error) {
 	shows := op.Searchable != nil && *op.Searchable
 	if op.Text != nil || !shows && len(op.Vector) == 0 {
@@ -128,8 +128,8 @@ func (s *Service) includeCurrentText(db oplog.DB, op *oplog.Correct, expected *u
 	})
 }
 
-// enrich adds what a new text names and states and, where the client gave none, its vector. The text of an
-// unsearchable memory is not read.
+// enrich adds the names and statements of a new text and, if the client gave none, its vector. It does not read the
+// text of an unsearchable memory.
 func (s *Service) enrich(ctx context.Context, c api.Caller, op *oplog.Correct) error {
 	if op.Text == nil {
 		return nil
@@ -168,9 +168,9 @@ func replacementAttributes(attributes []byte) ([]byte, error) {
 	return b, err
 }
 
-// change writes a correction, with what its text names and, where the client gave none, its vector. The correction is
-// rejected if the memory is at another revision than expected, where one is. The first result of the answer is that
-// of the correction.
+// change writes a correction, with the names in its text and, if the client gave none, its vector. If the correction
+// expects a revision, it is rejected when the memory is at another one. The first result of the answer is that of the
+// correction.
 func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, expected *uint32, w write) (Written, error) {
 	if err := s.enrich(ctx, c, op); err != nil {
 		return Written{}, err
@@ -198,8 +198,7 @@ func (s *Service) change(ctx context.Context, c api.Caller, op *oplog.Correct, e
 	return done, keyConflict(c, err)
 }
 
-// revisionConflict rejects the change of a memory that another client has changed meanwhile, and names both
-// revisions.
+// revisionConflict returns the error for a memory that another client has changed meanwhile, with both revisions.
 func (s *Service) revisionConflict(db oplog.DB, rid string, expected uint32, cause error) error {
 	now, err := s.memory(db, rid)
 	if err != nil || now.RID == "" || now.Revision == expected {

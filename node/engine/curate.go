@@ -99,7 +99,7 @@ func withMember(object []byte, name, value string) ([]byte, error) {
 	return b, cmp.Or(err, checkSize("metadata", len(b), MaxMetadata))
 }
 
-// sources reads the memories that a merge or a split begins with.
+// sources returns the memories that a merge or a split begins with.
 func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text, reason string) (list []*oplog.Memory, err error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
@@ -128,8 +128,8 @@ func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text
 	})
 }
 
-// mergedContent is the memory that others are merged into. It is as certain as the least certain of them, and expires
-// when the last of them would, if all do.
+// mergedContent returns the content of a merged memory. It is as certain as the least certain source, and expires
+// with the last source, if all expire.
 func mergedContent(sources []*oplog.Memory, text string, at oplog.Time) oplog.Content {
 	d, first := api.Draft{}, sources[0]
 	d.Inherit(sources)
@@ -156,9 +156,9 @@ func mergedContent(sources []*oplog.Memory, text string, at oplog.Time) oplog.Co
 	return made
 }
 
-// enrichProducts redacts what is made of memories as they are redacted, and adds what the texts name and state, and
-// their vectors. It returns the kinds of secrets that it removed. A product of several names what they named, and is
-// related as they are.
+// enrichProducts redacts the products of a merge or split as the sources are redacted, and adds the names and
+// statements in their texts, and their vectors. It returns the kinds of removed secrets. A product of several sources
+// keeps their names and relations.
 func (s *Service) enrichProducts(ctx context.Context, c api.Caller, op *oplog.Recast, sources []*oplog.Memory) ([]string, error) {
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Service) enrichProducts(ctx context.Context, c api.Caller, op *oplog.Re
 	})
 }
 
-// recast proposes a merge or a split, and says which source keeps it from being done.
+// recast proposes a merge or a split. If a source prevents it, the error names that source.
 func (s *Service) recast(ctx context.Context, c api.Caller, op *oplog.Recast, w write) (Written, error) {
 	for i := range op.Into {
 		op.Into[i].Stamp = c.Stamp() // Apply lowers its class to that of the sources
@@ -218,7 +218,8 @@ func (s *Service) recast(ctx context.Context, c api.Caller, op *oplog.Recast, w 
 	return done, keyConflict(c, err)
 }
 
-// sourceConflict says which memory is not as a merge, a split or its end knew it.
+// sourceConflict returns an error that names the memory that has changed since a merge, a split or its undo was
+// decided.
 func (s *Service) sourceConflict(db oplog.DB, grounds []oplog.Grounds, cause error) error {
 	for _, g := range grounds {
 		m, err := s.memory(db, g.RID)

@@ -13,18 +13,18 @@ import (
 // A timeScan tracks how far one request has scanned a walk by time.
 type timeScan struct {
 	scanned int
-	last    state.TimePosition // of the last row that it has passed
-	own     state.TimePosition // of the last one that the caller may read
-	cut     bool               // it ended at its bound, and the walk goes on
+	last    state.TimePosition // position of the last row that it has passed
+	own     state.TimePosition // position of the last row that the caller may read
+	cut     bool               // it ended at its bound, before the end of the walk
 }
 
-// atLimit reports whether the scan is at its bound. It is called at each row, so it is not at the end of the walk.
+// atLimit reports whether the scan is at its bound. It is called for each row, so the walk has not ended.
 func (w *timeScan) atLimit() bool {
 	w.cut = w.scanned == maxScan
 	return w.cut
 }
 
-// advance notes a row that later pages do not look at again.
+// advance notes a row that later pages skip.
 func (w *timeScan) advance(c api.Caller, m *oplog.Memory, at oplog.Time) {
 	w.scanned, w.last = w.scanned+1, state.TimePosition{At: at, Seq: m.Seq}
 	if c.Spaces.Has(m.Namespace) {
@@ -32,8 +32,8 @@ func (w *timeScan) advance(c api.Caller, m *oplog.Memory, at oplog.Time) {
 	}
 }
 
-// cursor names the place where the next page begins. At the bound that may be a memory that the caller may not read: a
-// time and a number name no memory and no namespace.
+// cursor returns the position where the next page begins. At the bound that may be a memory that the caller may not
+// read: a time and a number reveal neither the memory nor its namespace.
 func (w *timeScan) cursor() string {
 	at := w.own
 	if w.scanned == maxScan || at == (state.TimePosition{}) {

@@ -45,7 +45,7 @@ func (s *Service) digest(ctx context.Context, c api.Caller, q *api.DigestRequest
 	return a, nil
 }
 
-// decisions are the most important of the newest memories.
+// decisions returns the most important of the newest memories.
 func decisions(v *state.View, c api.Caller, newest []*oplog.Memory, q *api.DigestRequest) []api.Decision {
 	slices.SortStableFunc(newest, func(a, b *oplog.Memory) int { return cmp.Compare(b.Importance, a.Importance) })
 	list, _ := readFull(v, c.DB, newest[:min(len(newest), q.MaxDecisions)], c.Hold)
@@ -55,7 +55,7 @@ func decisions(v *state.View, c api.Caller, newest []*oplog.Memory, q *api.Diges
 	})
 }
 
-// snippet is the beginning of a text, cut between characters.
+// snippet returns the beginning of a text, cut between characters.
 func snippet(text string, chars int) string {
 	n := 0
 	for i := range text {

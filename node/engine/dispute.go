@@ -10,12 +10,12 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// maxDisputed bounds how many open conflicts are told of a row.
+// maxDisputed bounds the open conflicts that are listed with a row.
 const maxDisputed = 8
 
-// markConflicts adds the open conflicts of each row whose sides stand as they were found, and puts the newer of two
-// rows that contradict each other right before the older, with its score. Turns of a session keep their places: what
-// was said first is as much an answer. So does a memory of a lower class of trust than the older one.
+// markConflicts adds to each row its open conflicts whose sides have not changed. If two rows contradict each other,
+// it puts the newer one right before the older one, with its score. Turns of a session keep their positions: the
+// earlier one is an answer too. A memory with a lower class of trust than the older one keeps its position as well.
 func (s *Service) markConflicts(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
 	err := s.state.Inspect(func(v *state.View) {
@@ -84,10 +84,11 @@ func age(mine, its oplog.Time) string {
 	return "as old"
 }
 
-// longestChain bounds the memories that superseded each other one after the other and are followed to the last.
+// longestChain bounds how many successive supersessions are followed.
 const longestChain = 16
 
-// latestSuccessor follows what superseded a memory to the one that is current; nil where the memory itself is.
+// latestSuccessor follows the supersessions of a memory to the current one; it returns nil if the memory itself is
+// current.
 func latestSuccessor(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory {
 	var last *oplog.Memory
 	by := m.By
@@ -106,9 +107,9 @@ func latestSuccessor(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory 
 	return last
 }
 
-// preferSuccessors puts the memory that is current before each that it superseded, in its place if it was not found
-// itself, and marks the others. A memory that was surely superseded is left out where its successor stands, unless
-// all are requested.
+// preferSuccessors puts the current memory before each that it superseded, even if the search did not find it, and
+// marks the superseded ones. It leaves out a memory that was surely superseded if its successor is in the list,
+// unless the request asks for all.
 func (s *Service) preferSuccessors(c api.Caller, q *index.Query, hits []index.Hit, all bool) ([]index.Hit, error) {
 	if now, err := s.state.Current(c.DB); err != nil || now.Stats.Superseded == 0 {
 		return hits, err
@@ -169,7 +170,7 @@ func passes(f *index.Filter, m *oplog.Memory) bool {
 		(f.Admit == nil || f.Admit(index.Facts{Namespace: m.Namespace, Owner: m.Owner, Tier: m.Tier, Created: m.Created}))
 }
 
-// selects compares the fields of a memory with those that a filter names.
+// selects compares the fields of a memory with the fields in a filter.
 func selects(f *index.Filter, m *oplog.Memory) bool {
 	return !m.Unsearchable && (len(f.Types) == 0 || slices.Contains(f.Types, m.Type)) && f.Reach().Has(m.Namespace) &&
 		(f.Domain == "" || f.Domain == m.Domain) && (f.Source == "" || f.Source == m.Source) &&

@@ -1,6 +1,6 @@
-// Package engine is the memory behind every surface and dialect. Do takes a caller, a row of api.Ops and its request
-// through the door (right, leadership, rate, quota, freshness) to the row's function. These functions are here, one
-// file for each subject.
+// Package engine implements the memory operations for every surface and dialect. Do takes a caller, a row of api.Ops
+// and its request through the door (right, leadership, rate, quota, freshness) to the row's function. These functions
+// are here, one file for each subject.
 //
 // It opens no port and no file, and it decides nothing about the cluster: package commit brings its writes into the
 // log, package index finds memories, package access identifies callers. Three packages work behind the same door:

@@ -19,7 +19,7 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	start := time.Now()
 	hold := c.Hold
 	switch {
-	case hold != nil: // its surface gives it back when the answer is sent
+	case hold != nil: // the surface releases it when the answer is sent
 	case op.Stream: // the answer is read behind the door, by this process itself
 		hold = large.NewHold(nil, "")
 	default:
@@ -27,7 +27,7 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 		defer hold.Release()
 	}
 	c.Hold = hold.Part()
-	whole := s.commit.Recovered() // before the operation: what it does not find may be there a moment later
+	whole := s.commit.Recovered() // before the operation: a row that it does not find may be applied a moment later
 	answer, err := s.checkAndRun(ctx, c, op, request)
 	if err == nil && c.Hold.Starved() {
 		answer, err = nil, errManyAnswers
@@ -38,7 +38,7 @@ func (s *Service) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 	if err != nil {
 		s.cluster.Recent.Refused.Add(1)
 	}
-	if took := time.Since(start); !op.Stream { // the clients of streams decide how long they last
+	if took := time.Since(start); !op.Stream { // clients decide how long streams last
 		s.cluster.Recent.Requests.Took(took)
 		if err == nil && s.cfg.Slow >= 0 && took >= s.cfg.Slow { // the log has the operation, the database and the surface, never the text
 			s.measured.slow.Add(1)
@@ -88,8 +88,8 @@ func (s *Service) May(c api.Caller, op *api.Op) error {
 	return requireQuarantinable(c, op)
 }
 
-// checkAllowed rejects a caller that has not the right, all that is stored while this node has no state or in a
-// database that is gone, and a write on a node that does not lead, for a caller whose writes it does not pass on.
+// checkAllowed rejects a caller without the required right, any access to stored rows while this node has no state or
+// after their database was dropped, and a write on a follower if the caller's writes are not forwarded.
 func (s *Service) checkAllowed(c api.Caller, op *api.Op) error {
 	err := s.May(c, op)
 	if err == nil && !op.Node && s.commit.LacksState() {
@@ -124,7 +124,7 @@ func (s *Service) Admit(c api.Caller, op *api.Op) (api.Caller, error) {
 	return s.count(c, op, 1)
 }
 
-// cost is the number of operations that a request counts as, for its token and for its database.
+// cost returns the number of operations that a request counts as, for its token and for its database.
 func cost(op *api.Op, request any) int {
 	switch {
 	case op.Cost != nil:
@@ -135,8 +135,8 @@ func cost(op *api.Op, request any) int {
 	return 1
 }
 
-// count is the caller with n operations of its request counted; it rejects them while those of its token or its
-// database are used up.
+// count counts n operations of a request and returns the caller with them. It rejects the request if the token or the
+// database has used up its limit.
 func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	bound := c
 	if op.Scope == api.Admin || op.Scope == api.Owner {
@@ -147,7 +147,7 @@ func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	return c, err
 }
 
-// await waits until this node has applied and indexed the log as far as the request asks.
+// await waits until this node has applied and indexed the log up to the requested freshness.
 func (s *Service) await(ctx context.Context, request any) error {
 	f, ok := request.(interface{ Wanted() api.Fresh })
 	if !ok {
@@ -165,7 +165,7 @@ func (s *Service) await(ctx context.Context, request any) error {
 	return err
 }
 
-// An operation is the function behind a row.
+// An operation is the function of a row.
 type operation func(s *Service, ctx context.Context, c api.Caller, request any) (any, error)
 
 // A function is an operation with its row.
@@ -174,8 +174,7 @@ type function struct {
 	run operation
 }
 
-// on puts a function behind a row. An answer with an error is dropped: a function may make it of what it has, and
-// return both.
+// on returns the function of a row. It drops an answer that comes with an error: functions may return both.
 func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, *Q) (*A, error)) function {
 	return function{o.Op, func(s *Service, ctx context.Context, c api.Caller, request any) (any, error) {
 		a, err := f(s, ctx, c, request.(*Q))
@@ -186,8 +185,8 @@ func on[Q, A any](o api.Of[Q, A], f func(*Service, context.Context, api.Caller, 
 	}}
 }
 
-// onView puts a function that only reads the state behind a row. It gets a view, so that all it reads is of one moment,
-// and must not keep it.
+// onView returns the function of a row that only reads the state. The function gets a view, so that all its reads are
+// of one moment, and must not keep it.
 func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, *Q) (*A, error)) function {
 	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (a *A, err error) {
 		err = s.readState(ctx, c, func(v *state.View) (err error) {
@@ -198,17 +197,17 @@ func onView[Q, A any](o api.Of[Q, A], f func(*Service, *state.View, api.Caller, 
 	})
 }
 
-// onPart puts a method of a part of the service behind a row.
+// onPart returns the function of a row that calls a method of a part of the service.
 func onPart[P, Q, A any](o api.Of[Q, A], part func(*Service) P, f func(P, context.Context, api.Caller, *Q) (*A, error)) function {
 	return on(o, func(s *Service, ctx context.Context, c api.Caller, q *Q) (*A, error) { return f(part(s), ctx, c, q) })
 }
 
-// onPartView puts a method of a part that only reads the state behind a row, as onView does.
+// onPartView is onView for a method of a part of the service.
 func onPartView[P, Q, A any](o api.Of[Q, A], part func(*Service) P, f func(P, *state.View, api.Caller, *Q) (*A, error)) function {
 	return onView(o, func(s *Service, v *state.View, c api.Caller, q *Q) (*A, error) { return f(part(s), v, c, q) })
 }
 
-// readState reads the state as one of the node's bounded number of readers.
+// readState calls f with a view of the state. It limits the number of concurrent readers of the node.
 func (s *Service) readState(ctx context.Context, c api.Caller, f func(*state.View) error) error {
 	done, err := s.acquireReader(ctx, c)
 	if err != nil {
@@ -218,7 +217,7 @@ func (s *Service) readState(ctx context.Context, c api.Caller, f func(*state.Vie
 	return s.state.Read(f)
 }
 
-// acquireReader waits for the caller's turn to read the state, or to search; done ends it.
+// acquireReader waits for the caller's turn to read the state, or to search; done ends the turn.
 func (s *Service) acquireReader(ctx context.Context, c api.Caller) (done func(), err error) {
 	done, ok := s.load.reads.Acquire(ctx, c.Principal(), 1)
 	if !ok {

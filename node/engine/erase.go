@@ -34,7 +34,7 @@ type erasure struct {
 	all    state.Derived
 }
 
-// eraseForGood shows what a request would erase, or erases it when that was confirmed.
+// eraseForGood lists the memories that a request would erase, or erases them if the request confirms it.
 func (s *Service) eraseForGood(ctx context.Context, c api.Caller, q *api.EraseRequest) (*api.Erasing, error) {
 	match, err := parseErase(q)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) eraseForGood(ctx context.Context, c api.Caller, q *api.EraseRe
 	return a, s.eraseNow(ctx, c, d, a)
 }
 
-// eraseNow does what was confirmed.
+// eraseNow carries out a confirmed erasure.
 func (s *Service) eraseNow(ctx context.Context, c api.Caller, d *erasure, a *api.Erasing) error {
 	var ops []oplog.Op
 	for _, id := range d.edges {
@@ -125,8 +125,8 @@ func remainingCopies(at oplog.Index) []string {
 	}
 }
 
-// rejectErased rejects texts that were erased for good before they are in the log, which would have them again. Apply
-// rejects those of a node that had not heard of it yet.
+// rejectErased rejects texts that were erased for good before they enter the log, which would contain them again. If
+// this node has not applied the erasure yet, Apply rejects them.
 func (s *Service) rejectErased(db oplog.DB, ops []oplog.Op) error {
 	if now, err := s.state.Current(db); err != nil || now.Database.Salt == nil {
 		return nil // without a database Apply says so
@@ -176,7 +176,8 @@ func parseErase(q *api.EraseRequest) (match *filter.Filter, err error) {
 	return match, err
 }
 
-// find fills in what a request names. A filter looks at every memory, for forgotten ones are in no index.
+// find completes a request with the rows that it names. A filter checks every memory, because no index has the
+// forgotten ones.
 func (d *erasure) find(ctx context.Context, v *state.View, c api.Caller, q *api.EraseRequest, match *filter.Filter) error {
 	take := func(m *oplog.Memory) bool {
 		if _, gone := v.Erased(c.DB, m.RID); !gone && (q.Namespace == "" || m.Namespace == q.Namespace || q.Prefix != "") {
@@ -264,7 +265,7 @@ func (d *erasure) digest() string {
 		api.Each(d.past, func(n uint32) string { return fmt.Sprint(d.rids[0], " ", n) })))
 }
 
-// erased proves that a memory was erased for good.
+// erased returns the proof that a memory was erased for good.
 func (s *Service) erased(v *state.View, c api.Caller, q *api.ErasedRequest) (*api.Proof, error) {
 	e, ok := v.Erased(c.DB, q.RID)
 	if m, there := v.Memory(c.DB, q.RID); !ok || there && !c.Reach("").Has(m.Namespace) {
@@ -282,7 +283,7 @@ func (s *Service) erased(v *state.View, c api.Caller, q *api.ErasedRequest) (*ap
 		Signature: hex.EncodeToString(ed25519.Sign(s.cfg.Home.Identity, said))}, nil
 }
 
-// key is the public key of the node's home; blank for an engine that has none.
+// key returns the public key of the node's home; blank if the engine has none.
 func (s *Service) key() string {
 	key, _ := s.cfg.Home.Identity.Public().(ed25519.PublicKey)
 	return hex.EncodeToString(key)

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// eventTypes are the events of the log's entries.
+// eventTypes are the types of the events of log entries.
 var eventTypes = map[oplog.OpKind]string{
 	oplog.KindOf[oplog.Remember](): "stored", oplog.KindOf[oplog.Correct](): "corrected",
 	oplog.KindOf[oplog.Forget](): "forgotten", oplog.KindOf[oplog.Sweep](): "forgotten",
@@ -32,8 +32,8 @@ func (s *Service) position() json.RawMessage {
 	return b
 }
 
-// eventStream sends one subscription's events, over whatever its subscriber speaks. A subscriber that is too slow for
-// the feed goes on from the log. It misses only what the log no longer holds, and a "lagged" event says so.
+// eventStream sends the events of one subscription in the subscriber's protocol. A subscriber that is too slow for
+// the feed continues from the log. It misses only events that the log no longer has, and gets a "lagged" event then.
 type eventStream struct {
 	s     *Service
 	c     api.Caller
@@ -43,11 +43,11 @@ type eventStream struct {
 	out   func(api.Event) error
 	sub   *commit.Subscription
 
-	leader uint32      // as last told
-	sent   oplog.Index // all up to here was sent or is of no interest
+	leader uint32      // the leader that was reported last
+	sent   oplog.Index // everything up to here was sent, or does not match
 }
 
-// events subscribes at once: what happens from here on is not missed.
+// events subscribes at once, so that it misses no event after the call.
 func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) (*api.Subscription, error) {
 	for _, name := range q.Types {
 		if !slices.Contains(api.EventTypes, name) {
@@ -71,7 +71,7 @@ func (s *Service) events(_ context.Context, c api.Caller, q *api.EventsRequest) 
 
 func (p *eventStream) close() { p.sub.Close() }
 
-// checkToken refuses to go on for a token that was revoked or has expired.
+// checkToken returns an error if the token was revoked or has expired.
 func (p *eventStream) checkToken() error {
 	if !p.s.access.Holds(p.c) {
 		return access.ErrToken
@@ -83,7 +83,7 @@ func (p *eventStream) checkToken() error {
 // keepAliveInterval is the interval of keep-alives on a quiet subscription.
 const keepAliveInterval = 15 * time.Second
 
-// run sends what the log holds behind the cursor, if it is not 0, and then what happens, until ctx ends.
+// run sends the events in the log after the cursor, if it is not 0, and then new events, until ctx ends.
 func (p *eventStream) run(ctx context.Context, cursor oplog.Index) error {
 	if cursor > 0 {
 		beyond, err := p.pastEnd(ctx, cursor)
@@ -151,7 +151,7 @@ func (p *eventStream) onBatch(ctx context.Context, batch []oplog.Outcome, open b
 // replayPage limits the events made from one view of the log.
 const replayPage = 512
 
-// replay sends what the log holds behind a cursor and this node can find; the feed has the rest.
+// replay sends the events in the log after a cursor that this node can find; the feed has the rest.
 func (p *eventStream) replay(ctx context.Context, cursor oplog.Index) error {
 	end := p.s.commit.Indexed()
 	for cursor < end && ctx.Err() == nil {
@@ -218,7 +218,7 @@ func (p *eventStream) passes(v *state.View, n occurrence) bool {
 	return ok && m.Passes(p.match) && (p.below == "" || m.Path == p.below || strings.HasPrefix(m.Path, p.below+"/"))
 }
 
-// filtersMemories reports whether the subscriber wants events about some memories alone.
+// filtersMemories reports whether the subscriber wants only events about some memories.
 func (p *eventStream) filtersMemories() bool { return p.match != nil || p.below != "" }
 
 // inNamespaces reports whether what an event is about is in the namespaces that the subscriber is bound to. What is
@@ -252,7 +252,7 @@ func eventMemory(v *state.View, db oplog.DB, rid string) (*oplog.Memory, bool) {
 	return v.MemoryAt(db, seq)
 }
 
-// appendEvents adds what an entry means to the subscriber.
+// appendEvents appends the events of an entry for the subscriber.
 func (p *eventStream) appendEvents(v *state.View, told []api.Event, o oplog.Outcome) []api.Event {
 	if o.Entry.DB != p.c.DB {
 		return told

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// setExpiry decides when a new memory expires: at the time that its draft gives, or after the database's default. One
-// that each read renews lasts as long as a read would make it, if its draft gives no time.
+// setExpiry sets the expiry of a new memory: the time in its draft, or the database's default. If the draft gives no
+// time but each read renews the memory, it lasts as long as after a read.
 func (s *Service) setExpiry(op *oplog.Remember, d *api.Draft, usual oplog.Time) error {
 	at, err := s.expiry("ttl", "expires_at", d.TTL, op.Expires)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Service) setExpiry(op *oplog.Remember, d *api.Draft, usual oplog.Time) 
 	return nil
 }
 
-// expiry is the time that a request gives as one or as seconds from now, 0 for never; nil when it gives none.
+// expiry returns the time that a request gives, as a time or as seconds from now; 0 for never, nil if it gives none.
 func (s *Service) expiry(ttlName, atName string, ttl *float64, at oplog.Time) (*oplog.Time, error) {
 	switch {
 	case ttl == nil && at == 0:
@@ -50,21 +50,22 @@ func (s *Service) expiry(ttlName, atName string, ttl *float64, at oplog.Time) (*
 	return new(s.fromNow(*ttl)), nil
 }
 
-// fromNow is the time in so many seconds, a century at most.
+// fromNow returns the time in so many seconds, at most a century from now.
 func (s *Service) fromNow(seconds float64) oplog.Time {
 	return oplog.At(s.now()) + oplog.Time(min(seconds, api.MaxAge)*1e6)
 }
 
-// sweepStep is the number of memories that the first entries of a sweep name: writes wait for one entry, and not for
-// long. After every sweepSteps entries it doubles, up to maxSweepStep, so that many that expire at one time go soon.
+// sweepStep is the number of memories in the first entries of a sweep: a write may wait for one entry, so entries are
+// short. The number doubles after every sweepSteps entries, up to maxSweepStep, so that many memories that expire at
+// once are forgotten soon.
 const (
 	sweepStep    = 12
 	sweepSteps   = 32
 	maxSweepStep = 800
 )
 
-// sweep forgets memories whose time is over, one bounded entry after another. It rests after each as long as that took,
-// so writes come between. An entry moves the log's time, so memories expire where nobody writes.
+// sweep forgets expired memories, one bounded entry after another. After each entry it rests as long as the entry
+// took, so that writes come between. An entry moves the log's time, so memories expire even if no client writes.
 func (s *Service) sweep(ctx context.Context, c api.Caller) error {
 	for n, step := 1, sweepStep; ; n++ {
 		now, err := s.state.Current(c.DB)
@@ -88,8 +89,8 @@ func (s *Service) sweep(ctx context.Context, c api.Caller) error {
 	}
 }
 
-// due lists the memories that a sweep may name now, up to so many of those that it wants, in the order in which their
-// ids lie in the state.
+// due returns the memories that a sweep may name now, at most so many of the wanted ones, in the order of the ids in
+// the state.
 func (s *Service) due(db oplog.DB, most int, wanted func(*oplog.Memory) bool) (rids []string, err error) {
 	until := oplog.At(s.now()) - 1000 // the log counts in milliseconds: what is due by now is due in the entry that names it
 	looked := 0

@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What exports hold of a memory, and what an import makes of it again.
+// The types below are the parts of a memory in exports and imports.
 var (
 	exportContent  = api.Carry[oplog.Memory, api.ExportedMemory]()
 	exportRevision = api.Made[oplog.Revision, api.ExportedRevision]()
@@ -46,7 +46,7 @@ func exportMemory(v *state.View, c api.Caller, m *oplog.Memory) api.ExportedMemo
 	return e
 }
 
-// historyOf gives the operation of an imported memory what the memory went through before.
+// historyOf returns the history of an imported memory, for its operation.
 func historyOf(op *oplog.Remember, d *api.Draft) error {
 	p := d.History
 	if err := checkSize("tombstone_reason", len(p.Reason), MaxReason); err != nil {

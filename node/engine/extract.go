@@ -19,7 +19,7 @@ type draftError struct {
 func (e *draftError) Error() string { return e.err.Error() }
 func (e *draftError) Unwrap() error { return e.err }
 
-// prepareDrafts decides all that Apply must not decide: ids, times, vectors, and what the texts name.
+// prepareDrafts decides everything that Apply must not decide: ids, times, vectors, and the names in the texts.
 func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.Draft) ([]*oplog.Remember, error) {
 	now, err := s.state.Current(c.DB)
 	if err != nil {
@@ -54,8 +54,7 @@ func (s *Service) prepareDrafts(ctx context.Context, c api.Caller, drafts []api.
 	})
 }
 
-// composeMemory prepares a memory that this node has made of others. near is its vector where no embedder will make
-// one.
+// composeMemory prepares a memory that this node has made from others. near is its vector if no embedder makes one.
 func (s *Service) composeMemory(ctx context.Context, c api.Caller, d api.Draft, near oplog.Vector) (*oplog.Remember, error) {
 	secrets, err := s.redactor(c.DB)
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *Service) composeMemory(ctx context.Context, c api.Caller, d api.Draft, 
 	return ops[0], err
 }
 
-// withNames gives f a view in which texts are linked to the names that a database knows; nil when it knows none.
+// withNames calls f with a view in which texts are linked to the names that a database knows; nil if it knows none.
 func (s *Service) withNames(db oplog.DB, f func(*state.View) error) error {
 	switch now, err := s.state.Current(db); {
 	case err != nil:
@@ -85,7 +84,7 @@ func (s *Service) withNames(db oplog.DB, f func(*state.View) error) error {
 	return s.state.Read(f)
 }
 
-// extract reads one text: what it names and states, for the operation that carries it.
+// extract adds the names and statements of a text to the operation that carries it.
 func (s *Service) extract(c api.Caller, text string) (version uint8, entities []oplog.Mention, claims []oplog.Claim, err error) {
 	err = s.withNames(c.DB, func(v *state.View) error {
 		version, entities, claims = readText(v, c, text)
@@ -97,8 +96,8 @@ func (s *Service) extract(c api.Caller, text string) (version uint8, entities []
 // sameNames bounds the entities that one folded form links to.
 const sameNames = 4
 
-// readText reads a text, and links it to the names that a view has, unless that is nil. A bound token's text is linked
-// to the names of memories within reach: those that others' memories have are not for it to learn.
+// readText extracts the names of a text, and links them to the names in a view, unless that is nil. A bound token's
+// text is linked only to names of memories within reach: it must not learn names of other memories.
 func readText(v *state.View, c api.Caller, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim) {
 	var known func(string) []string
 	if v != nil {

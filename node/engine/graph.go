@@ -117,7 +117,7 @@ func (s *Service) claim(ctx context.Context, c api.Caller, q *api.ClaimRequest) 
 	return &api.Claimed{ID: w.First.ID, Namespace: claim.Namespace, Index: field.Token(w.Index)}, err
 }
 
-// unixSeconds is a date in Unix seconds, nil for none.
+// unixSeconds returns a date in Unix seconds; nil for none.
 func unixSeconds(d field.Date) *float64 {
 	if d.IsZero() {
 		return nil
@@ -147,8 +147,8 @@ func (s *Service) claims(v *state.View, c api.Caller, q *api.ClaimsRequest) (*ap
 	return list, nil
 }
 
-// claimsOf returns the claims that one of several entities is named in, the newest first. cut says that there are older
-// ones.
+// claimsOf returns the claims that name one of several entities, the newest first. cut reports whether there are
+// older ones.
 func claimsOf(v *state.View, db oplog.DB, names []string, r oplog.Reach) (list []oplog.StoredClaim, cut bool) {
 	for _, name := range names {
 		some, more := state.Collect(maxEdges, func(f func(oplog.StoredClaim) bool) { v.NewestClaims(db, name, f) },

@@ -9,10 +9,10 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// The functions of the rows that only the dialects of this host ask.
+// The functions of the rows that only the dialects of this host call.
 
-// awaitFound waits until recalls find all that the state holds, if the request asks for that. The door has waited for
-// the rest.
+// awaitFound waits until recalls find everything in the state, if the request asks for that. The door has waited for
+// the other kinds of freshness.
 func (s *Service) awaitFound(ctx context.Context, c api.Caller, q *api.AwaitRequest) (*api.Nothing, error) {
 	if !q.Found {
 		return &api.Nothing{}, nil
@@ -51,7 +51,7 @@ func hitsOf(found []index.Hit) []api.Hit {
 	return api.Each(found, func(h index.Hit) api.Hit { return api.Hit{Memory: h.Memory, Score: h.Score, Why: h.Why} })
 }
 
-// pickHits are the hits that a dialect's own function leaves of those that the index found.
+// pickHits returns the hits that a dialect's own function selects from those of the index.
 func pickHits(hits []index.Hit, pick func([]api.Hit) []api.Hit) (left []index.Hit) {
 	by := make(map[*oplog.Memory]index.Hit, len(hits))
 	for _, h := range hits {
@@ -109,7 +109,7 @@ func (s *Service) forgetMany(ctx context.Context, c api.Caller, q *api.ForgetMan
 	return &api.ForgottenMany{Found: api.Each(w.Results, func(r oplog.Result) bool { return r.Changed })}, err
 }
 
-// sweepNow forgets what is over in a namespace without waiting for the leader to do it.
+// sweepNow forgets the expired memories of a namespace without waiting for the leader's sweep.
 func (s *Service) sweepNow(ctx context.Context, c api.Caller, q *api.SweepNowRequest) (*api.Swept, error) {
 	due, err := s.due(c.DB, maxSweepStep, func(m *oplog.Memory) bool { return m.Namespace == q.Namespace })
 	if err != nil || len(due) == 0 {
@@ -158,7 +158,8 @@ func (s *Service) purgeGrants(ctx context.Context, c api.Caller, q *oplog.PurgeG
 	return &api.PurgedGrants{Purged: w.First.Num}, err
 }
 
-// onHost runs what a dialect asks of the host. The door has checked the scope, which only the configuration gives.
+// onHost runs an operation of a dialect on this host. The door has checked the scope, which only the configuration
+// gives.
 func (s *Service) onHost(ctx context.Context, _ api.Caller, q *api.HostRequest) (*api.Nothing, error) {
 	if q.Run == nil {
 		return &api.Nothing{}, nil

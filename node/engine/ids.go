@@ -14,7 +14,7 @@ const (
 	maxForeignIDs = 256 // ids outside the caller's namespaces that are passed over for one beginning
 )
 
-// ids tells the numbers of memories, and what short forms stand for.
+// ids returns the numbers of memories, and the ids for short forms.
 func (s *Service) ids(v *state.View, c api.Caller, q *api.IDsRequest) (*api.IDsAnswer, error) {
 	a, seen := &api.IDsAnswer{Numbers: []oplog.Seq{}, Full: []api.Begun{}}, c.Reach("")
 	for _, rid := range q.RIDs {
@@ -30,8 +30,8 @@ func (s *Service) ids(v *state.View, c api.Caller, q *api.IDsRequest) (*api.IDsA
 	return a, nil
 }
 
-// resolveShortID finds the ids that a short form stands for. A number is one memory's for good; the beginning of an
-// id may be that of several, of which two tell so. An id as it is stands for itself.
+// resolveShortID returns the ids that a short form stands for. A number always means one memory. The beginning of an
+// id may match several; two of them are enough to reject it. A full id stands for itself.
 func resolveShortID(v *state.View, db oplog.DB, seen oplog.Reach, short string) (rids []string) {
 	if digits, ok := strings.CutPrefix(short, "#"); ok {
 		seq, err := strconv.ParseUint(digits, 10, 64)

@@ -29,8 +29,7 @@ const (
 	maxImports    = 16 // shared among principals
 )
 
-// importer stores what it reads, batch by batch: nothing is read ahead of what is stored, so the sender waits in its
-// own socket.
+// importer stores lines batch by batch. It never reads ahead, so a fast sender waits in its own socket.
 type importer struct {
 	ctx     context.Context
 	s       *Service
@@ -49,13 +48,13 @@ type importer struct {
 	release func() // gives back the share of a line over importBytes, when it is stored; nil for none
 }
 
-// A draftLine is a memory, and the line that it is from.
+// A draftLine is a memory with the number of its line.
 type draftLine struct {
 	api.Draft
 	line int
 }
 
-// An edgeLine is a relation, and the line that it is from.
+// An edgeLine is a relation with the number of its line.
 type edgeLine struct {
 	*oplog.Relate
 	line int
@@ -96,7 +95,7 @@ func (s *Service) importLines(ctx context.Context, c api.Caller, q *api.ImportRe
 	return &im.done, nil
 }
 
-// next reads a line, which is valid until the next one; io.EOF behind the last.
+// next reads a line, which is valid until the next call; it returns io.EOF after the last one.
 func (im *importer) next() ([]byte, error) {
 	im.long = im.long[:0]
 	for {
@@ -261,7 +260,7 @@ func (im *importer) batchKey() string {
 	return fmt.Sprintf("%s/import/%d", im.key, im.batches)
 }
 
-// importError says at which line an import stopped, and how many rows before it are stored.
+// importError returns an error with the line at which an import stopped, and the number of rows stored before it.
 func (im *importer) importError(err error) error {
 	if im.ctx.Err() != nil { // its caller's rights may have ended
 		err = context.Cause(im.ctx)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// externalFolder has the memories of other systems, by the ids that these have for them.
+// externalFolder is the folder of other systems' memories; their keys are the ids in those systems.
 const externalFolder = "/.external/"
 
 // maxReasons bounds the rejected lines that an answer lists.
@@ -28,7 +28,7 @@ type lineError struct {
 func (e *lineError) Error() string { return e.err.Error() }
 func (e *lineError) Unwrap() error { return e.err }
 
-// reject lists a line that is rejected, or ends the import there.
+// reject adds a line to the rejected ones, or ends the import with its error.
 func (im *importer) reject(line int, err error) error {
 	if !im.skip || !isLineError(err) {
 		return &lineError{line, err}
@@ -39,14 +39,13 @@ func (im *importer) reject(line int, err error) error {
 	return nil
 }
 
-// isLineError reports whether an error is about what a line says, so that the import may go on behind it.
+// isLineError reports whether an error is about the content of a line, so that the import may continue after it.
 func isLineError(err error) bool {
 	return oplog.IsKind(err, oplog.Invalid, oplog.Conflict, oplog.TooLarge) && !errors.Is(err, oplog.ErrKeyReused)
 }
 
-// storeBisecting stores a list as one entry. When that is rejected for what is in the list, or because that is too
-// large together, it stores the halves, down to the one that cannot be stored: the others are, and alone decides
-// about it.
+// storeBisecting stores a list as one entry. If the entry is rejected for its content or its size, it stores each
+// half, recursively down to a single line. Only that line is rejected; the others are stored.
 func storeBisecting[T any](list []T, store func([]T) error, ofOne func(error) bool, alone func(T, error) error) error {
 	if len(list) == 0 {
 		return nil
@@ -65,9 +64,9 @@ func storeBisecting[T any](list []T, store func([]T) error, ofOne func(error) bo
 	return storeBisecting(list[half:], store, ofOne, alone)
 }
 
-// identify completes what identifies a line, and checks the memory: of two lines with one identity, the later one
-// changes the memory of the earlier. A line without a key has an idempotency key of its own, so that it is stored
-// once when an import is repeated, unless the import has a key or keeps ids.
+// identify completes the fields that identify a line, and checks the memory. Of two lines with one identity, the
+// later one changes the memory of the earlier one. A line without a key gets its own idempotency key, so that a
+// repeated import stores it once, unless the import has a key or keeps ids.
 func (im *importer) identify(d *api.Draft, external string) error {
 	if external != "" && d.Path == "" {
 		d.Path = externalKey(external)
@@ -85,7 +84,7 @@ func (im *importer) identify(d *api.Draft, external string) error {
 	return err
 }
 
-// lineKey makes the idempotency key of a line from what is stored of it: a secret that is redacted has no part in it.
+// lineKey returns the idempotency key of a line, made from the redacted content: removed secrets do not affect it.
 func lineKey(d api.Draft, secrets *redactor) (string, error) {
 	rid := d.RID
 	d.History, d.Key = nil, ""
@@ -95,7 +94,7 @@ func lineKey(d api.Draft, secrets *redactor) (string, error) {
 	return "import/" + hex.EncodeToString(sum[:16]), err
 }
 
-// externalKey is the key of a memory that another system knows by an id.
+// externalKey returns the key of a memory that has an id in another system.
 func externalKey(id string) string {
 	if key := externalFolder + id; !strings.Contains(id, "/") && checkKey(key) == nil {
 		return key
@@ -104,8 +103,8 @@ func externalKey(id string) string {
 	return externalFolder + hex.EncodeToString(sum[:])
 }
 
-// skipPresent leaves out the lines whose memory is here by its id and says the same. A line whose memory was
-// forgotten since it was imported is stored again, under the next key.
+// skipPresent leaves out the lines whose memory already exists with this id and this content. If the memory was
+// forgotten since it was imported, the line is stored again, under the next key.
 func (im *importer) skipPresent(lines []draftLine) (list []draftLine, err error) {
 	if im.key != "" || im.keep {
 		return lines, nil
@@ -130,7 +129,7 @@ func (im *importer) skipPresent(lines []draftLine) (list []draftLine, err error)
 	})
 }
 
-// skipPresentEdges does the same for relations: one with the weight that it has here changes nothing.
+// skipPresentEdges does the same for relations: it leaves out those that exist with the same weight.
 func (im *importer) skipPresentEdges(lines []edgeLine) (list []edgeLine, err error) {
 	if im.key != "" || im.keep {
 		return lines, nil
@@ -146,7 +145,7 @@ func (im *importer) skipPresentEdges(lines []edgeLine) (list []edgeLine, err err
 	})
 }
 
-// upToDate reports whether a line with the id of a memory would make that memory, unchanged.
+// upToDate reports whether a memory with the id of a line already has the line's content.
 func upToDate(m *oplog.Memory, d *api.Draft) bool {
 	return m.Status != oplog.Tombstoned && m.Text == d.Text && m.Namespace == cmp.Or(d.Namespace, "default") &&
 		(d.History == nil || m.Revision >= d.History.Revision)

@@ -85,8 +85,8 @@ func (s *Service) applyKeyed(ctx context.Context, k *keyedBatch, w write) (done 
 	return done, nil
 }
 
-// keyConflict tells a client which memory its condition met, or which one keeps it from a key. One that may not read
-// learns neither.
+// keyConflict returns the error for a failed condition on a key. It names the memory under the key, or the memory
+// that blocks the key, if the caller may read it.
 func keyConflict(c api.Caller, err error) error {
 	var e *oplog.Error
 	if !errors.As(err, &e) || e.Found == nil {
@@ -107,7 +107,7 @@ func keyConflict(c api.Caller, err error) error {
 	return &api.Refusal{Code: code, Err: oplog.Errorf(e.Kind, "%s: %s", e.Text, there), More: more}
 }
 
-// checkKey rejects a text that cannot be a key.
+// checkKey rejects a text that is not a valid key.
 func checkKey(path string) error {
 	if err := oplog.CheckPath(path); err != nil {
 		return err
@@ -258,7 +258,7 @@ func unchanged(m *oplog.Memory, to *oplog.Remember, said *api.Draft) bool {
 		string(orObject(m.Metadata)) == string(orObject(to.Metadata)) && string(m.Attributes) == string(to.Attributes)
 }
 
-// correction makes a memory what a put says.
+// correction returns the correction that gives a memory the content of a put.
 func correction(m *oplog.Memory, to *oplog.Remember, st *api.BatchStep, now oplog.Time) *oplog.Correct {
 	op := &oplog.Correct{RID: m.RID, Importance: &to.Importance, Valence: &to.Valence, Certainty: &to.Certainty, Pin: &to.Pin,
 		Metadata: orObject(to.Metadata), Attributes: orObject(to.Attributes), Reason: st.Reason, At: now,
@@ -275,7 +275,8 @@ func correction(m *oplog.Memory, to *oplog.Remember, st *api.BatchStep, now oplo
 // setsExpiry reports whether a draft says when its memory expires.
 func setsExpiry(said *api.Draft) bool { return said.TTL != nil || !said.Expires.IsZero() }
 
-// orObject is metadata, or attributes, as a correction sets them: nil would leave what there is.
+// orObject returns metadata or attributes for a correction: an empty object in place of nil, which would leave them
+// unchanged.
 func orObject(metadata []byte) []byte {
 	if metadata == nil {
 		return []byte("{}")

@@ -66,7 +66,7 @@ func (s *Service) deleteKey(ctx context.Context, c api.Caller, q *api.DeleteRequ
 	return &api.DeleteAnswer{RID: r.RID, Path: q.Path, Found: r.Found, Index: field.Token(done.Index)}, nil
 }
 
-// result says what became of a step, without the memory that it read.
+// result returns the outcome of a step, without the memory that it read.
 func (k *keyedBatch) result(i int, done *keyedResults) api.BatchResult {
 	st, before, after := k.steps[i], done.before[i], done.after[i]
 	r := api.BatchResult{Path: st.Path, Found: before.ID != "", RID: cmp.Or(after.ID, before.ID), Changed: after.Changed,
@@ -127,7 +127,7 @@ func (s *Service) batch(ctx context.Context, c api.Caller, q *api.BatchRequest) 
 	})
 }
 
-// getKey returns the memory of a key.
+// getKey returns the memory under a key.
 func (s *Service) getKey(v *state.View, c api.Caller, q *api.GetKeyRequest) (*api.KeyedMemory, error) {
 	if err := checkKey(q.Path); err != nil {
 		return nil, err

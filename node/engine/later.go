@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What is compared in an answer.
+// Bounds of the comparison of rows in an answer.
 const (
 	maxCompared       = 8  // rows: an agent reads the first ones
 	minRelevanceRatio = .7 // of a row's relevance: another row with so much answers the question about as well
@@ -21,14 +21,14 @@ const (
 	maxSimilar        = 2  // other rows about the same: with more, they are a list of like things, none of which is news
 )
 
-// sameAccount is the time within which what is stored is one account of things, such as the lines of a file: none is
-// newer.
+// sameAccount is the time within which memories belong to one account, such as the lines of a file: none of them
+// counts as newer.
 const sameAccount = oplog.Time(10 * time.Second / time.Microsecond)
 
-// markOutdated looks for statements that something newer in the answer is about. The newer one comes right before the
-// older, with its score, where it answers the question about as well and is trusted as much. The older one is marked
-// as perhaps outdated: the two may be about different things, so nothing is stored and nothing left out. Turns of a
-// session are not compared, nor what is known to be superseded, or to contradict the newer one.
+// markOutdated looks for statements that a newer row of the answer is about. The newer one moves right before the
+// older one, with its score, if it answers the question about as well and is trusted as much. The older one is marked
+// as perhaps outdated. Because the two may be about different things, nothing is stored or left out. It compares
+// neither turns of a session nor rows that are known to be superseded or to contradict the newer one.
 func markOutdated(question string, hits []index.Hit) {
 	hits = hits[:min(len(hits), maxCompared)]
 	gists, asked := gistsOf(hits), mind.GistOf(question)
@@ -66,7 +66,7 @@ func markOutdated(question string, hits []index.Hit) {
 	}
 }
 
-// sameQuestion reports whether two rows answer the same question: one of them does not have its subject alone.
+// sameQuestion reports whether two rows answer the same question: their only match is not just its subject.
 func sameQuestion(a, b *index.Hit) bool {
 	x, y := relevanceOdds(a), relevanceOdds(b)
 	return min(x, y) >= minOddsRatio*max(x, y)
@@ -75,7 +75,7 @@ func sameQuestion(a, b *index.Hit) bool {
 // relevanceOdds turns a row's relevance x/(1+x) back into x.
 func relevanceOdds(h *index.Hit) float64 { return h.Parts.Relevance / (1 - h.Parts.Relevance) }
 
-// gistsOf reads what rows are about; those that cannot be one statement and what replaced it are empty.
+// gistsOf returns the gists of rows; a gist is empty if the row cannot be a statement or its replacement.
 func gistsOf(hits []index.Hit) []mind.Gist {
 	gists, kin := make([]mind.Gist, len(hits)), make([]int, len(hits))
 	for i, h := range hits {
@@ -104,7 +104,7 @@ func mayReplace(newer, old *index.Hit) bool {
 		oplog.TrustBelow(m.Trust, oplog.LowestTrust(older.Trust, oplog.TrustAgent)) == 0
 }
 
-// statedAt is when a row's text was stored, or last corrected: a correction says what holds from then on.
+// statedAt returns the time at which a row's text was stored or last corrected: a correction holds from then on.
 func statedAt(h *index.Hit) oplog.Time { return max(h.Memory.Created, h.Corrected) }
 
 // addCorrectionTimes notes when the texts of rows were corrected.

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// liftAttributes adds to attributes the members of the metadata that a database wants to filter by. An attribute that
-// the client gave stays, and a member that no attribute can be is left out.
+// liftAttributes adds to attributes the members of the metadata that a database wants to filter by. It keeps the
+// attributes that the client gave, and leaves out members that cannot be attributes.
 func liftAttributes(attributes, metadata []byte, names []string) []byte {
 	if len(names) == 0 || len(metadata) == 0 {
 		return attributes
@@ -42,7 +42,7 @@ func liftAttributes(attributes, metadata []byte, names []string) []byte {
 }
 
 // reliftAttributes returns the attributes of a memory after a merge into its metadata: members of the merge that a
-// database wants to filter by take the place of those lifted before. An attribute that a client gave stays.
+// database wants to filter by replace those lifted before. It keeps the attributes that a client gave.
 func reliftAttributes(m *oplog.Memory, merge []byte, names []string) []byte {
 	all, was, changes := map[string]json.RawMessage{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 	if json.Unmarshal(merge, &changes) != nil || len(m.Attributes) > 0 && json.Unmarshal(m.Attributes, &all) != nil {
@@ -66,9 +66,9 @@ func reliftAttributes(m *oplog.Memory, merge []byte, names []string) []byte {
 	return liftAttributes(kept, merge, names)
 }
 
-// lift gives a correction that merges metadata the attributes that follow from it. They are those of one revision,
-// which the correction then expects. Attributes that the client gives replace all others, and members are added to
-// them.
+// lift adds to a correction that merges metadata the attributes that follow from the merge. They depend on one
+// revision, which the correction then expects. Attributes that the client gives replace all others, and lifted
+// members are added to them.
 func (s *Service) lift(db oplog.DB, op *oplog.Correct, given []byte, names []string) (expected *uint32, err error) {
 	if len(op.Merge) == 0 || len(names) == 0 {
 		return nil, nil
@@ -89,7 +89,7 @@ func (s *Service) lift(db oplog.DB, op *oplog.Correct, given []byte, names []str
 	return expected, nil
 }
 
-// liftTries bounds how often a correction is decided again because another one was faster.
+// liftTries bounds how often a correction is decided again because another correction was faster.
 const liftTries = 16
 
 // changeLifted is change with the attributes that follow from the metadata. given are the client's attributes, nil

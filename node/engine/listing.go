@@ -37,7 +37,7 @@ var listOrders = map[string]func(a, b *oplog.Memory) int{
 	"last_access": func(a, b *oplog.Memory) int { return cmp.Compare(b.Accessed, a.Accessed) },
 }
 
-// memories is a page of a list, or of a walk.
+// memories returns a page of a list, or of a walk.
 func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) (*api.MemoryPage, error) {
 	page := &api.MemoryPage{Limit: min(max(q.Limit, 1), maxPage)}
 	var err error
@@ -58,7 +58,7 @@ func (s *Service) memories(v *state.View, c api.Caller, q *api.MemoriesRequest) 
 	return page, err
 }
 
-// records is a page of a walk.
+// records returns a page of a walk.
 func (s *Service) records(v *state.View, c api.Caller, q *api.RecordsRequest) (*api.RecordPage, error) {
 	var err error
 	if q.Match, err = parseFilter(q.Filter); err != nil {
@@ -88,18 +88,17 @@ func (s *Service) namespaces(v *state.View, c api.Caller, q *api.NamespacesReque
 type listPage struct {
 	rows   []*oplog.Memory
 	more   bool   // another row passes
-	cursor string // where the walk stands; blank at its end
+	cursor string // the position of the walk; blank at its end
 	api.Bounded
 }
 
-// newestMemories returns the newest active memories of a namespace as far as there is room; a blank namespace means
-// all.
+// newestMemories returns the newest active memories of a namespace that fit the budget; a blank namespace means all.
 func newestMemories(v *state.View, c api.Caller, namespace string, n int) listPage {
 	l, _ := listMemories(v, c, &api.MemoriesRequest{Listing: api.Listing{Namespace: namespace, Limit: n}}) // only an unknown order is refused
 	return l
 }
 
-// listMemories are active memories, newest first or in another order, as far as there is room.
+// listMemories returns active memories that fit the budget, the newest first or in another order.
 func listMemories(v *state.View, c api.Caller, q *api.MemoriesRequest) (l listPage, err error) {
 	before := state.TimePosition{At: timeOrZero(q.Before.Time)}
 	switch order, sorted := listOrders[q.Sort]; {
@@ -137,7 +136,7 @@ func listMemories(v *state.View, c api.Caller, q *api.MemoriesRequest) (l listPa
 	return l, nil
 }
 
-// listSorted sorts by an order. While it looks at the rows it holds outlines of at most twice Offset+Limit of them.
+// listSorted returns memories in another order. During the scan it holds outlines of at most twice Offset+Limit rows.
 func listSorted(v *state.View, c api.Caller, q *api.MemoriesRequest, before state.TimePosition, order func(a, b *oplog.Memory) int) (l listPage) {
 	most, seen := min(q.Offset+q.Limit+1, maxSorted), 0 // one more than the page has: then there is another page
 	var best []*oplog.Memory
@@ -179,8 +178,8 @@ func passesWalk(c api.Caller, l *api.Listing, w *api.Walk, m *oplog.Memory) bool
 	return json.Unmarshal(m.Metadata, &meta) == nil && (w.Kind == "" || meta.Kind == w.Kind) && (w.Drive == "" || meta.Drive == w.Drive)
 }
 
-// walkByID is a page in the order of ids. It may be short of its limit when the filters match little. Its cursor
-// names no memory outside a caller's namespaces: where it ends at one, it has that one's number.
+// walkByID returns a page in the order of ids. It may have fewer rows than its limit if the filters match little. Its
+// cursor names no memory outside a caller's namespaces: if it ends at one, it has that memory's number.
 func walkByID(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) (api.Walked, error) {
 	page, looked, last, own := api.Walked{Records: []api.Record{}}, 0, "", ""
 	if c.Spaces.Bind() && v.ReachStats(c.DB, c.Reach("")) == (oplog.Counts{}) {
@@ -221,7 +220,7 @@ func walkByID(v *state.View, c api.Caller, l *api.Listing, w *api.Walk) (api.Wal
 	return page, nil
 }
 
-// stats are a database's counters.
+// stats returns a database's counters.
 func (s *Service) stats(v *state.View, c api.Caller, q *api.StatsRequest) (*api.Counters, error) {
 	r := c.Reach(q.Namespace)
 	st := statsOf(v, c.DB, r)

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// countMatching counts active memories by the index. The door has waited until it is as new as asked.
+// countMatching counts active memories with the index. The door has waited for the requested freshness.
 func (s *Service) countMatching(_ context.Context, c api.Caller, q *api.CountRequest) (*api.Counted, error) {
 	f := index.Filter{Namespace: strings.TrimSpace(q.Namespace), Spaces: c.Spaces, Domain: q.Domain, Source: q.Source, Session: q.Session}
 	if q.Type != "" {
@@ -34,7 +34,7 @@ func (s *Service) countMatching(_ context.Context, c api.Caller, q *api.CountReq
 // maxValues bounds the rows of a page of values.
 const maxValues = 1000
 
-// values lists the values of an attribute from the index, which the door has waited for.
+// values returns the values of an attribute from the index. The door has waited for the requested freshness.
 func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) (*api.ValuePage, error) {
 	if !filter.ValidName(q.Attribute) {
 		return nil, oplog.Errorf(oplog.Invalid,
@@ -69,12 +69,12 @@ func (s *Service) values(_ context.Context, c api.Caller, q *api.ValuesRequest) 
 	return page, nil
 }
 
-// matchTries bounds how often a forgetting by filter is decided again because a memory was corrected meanwhile.
+// matchTries bounds how often a deletion by filter is decided again because a memory was corrected meanwhile.
 const matchTries = 5
 
-// forgetMatching forgets what passes a filter, in one entry of the log.
+// forgetMatching forgets the memories that pass a filter, in one entry of the log.
 //
-// Invariant: each memory is at the revision at which it was seen to pass, or nothing is forgotten.
+// Invariant: each memory is at the revision at which it passed the filter, or nothing is forgotten.
 func (s *Service) forgetMatching(ctx context.Context, c api.Caller, q *api.ForgetMatchingRequest) (*api.ForgottenMatching, error) {
 	if err := checkSize("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err

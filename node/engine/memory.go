@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Bounds of a request; what may be stored at all is bounded in oplog.
+// Bounds of a request; oplog bounds the stored values.
 const (
 	MaxText     = oplog.MaxText
 	MaxBatch    = 10_000
@@ -28,7 +28,7 @@ const (
 	mostHalfLife = 146 * 365 * 86400 // seconds
 )
 
-// storeResult are the ids that drafts got, where in the log they are, and which secrets were taken out of them.
+// storeResult holds the ids that drafts got, their index in the log, and the kinds of secrets that were removed.
 type storeResult struct {
 	RIDs     []string
 	Redacted []string
@@ -36,12 +36,12 @@ type storeResult struct {
 	Written
 }
 
-// store stores drafts, all or none. key may be empty.
+// store stores all drafts, or none. key may be empty.
 func (s *Service) store(ctx context.Context, c api.Caller, key string, drafts ...api.Draft) (storeResult, error) {
 	return s.storeCompared(ctx, c, key, false, drafts)
 }
 
-// storeCompared stores drafts and, where they are compared with older memories, says which of those they supersede.
+// storeCompared stores drafts and, if compare is set, reports which older memories they supersede.
 func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, compared bool, drafts []api.Draft) (storeResult, error) {
 	if len(drafts) > MaxBatch {
 		return storeResult{}, oplog.Errorf(oplog.TooLarge, "batch of %d memories is over %d", len(drafts), MaxBatch)
@@ -78,7 +78,7 @@ func (s *Service) storeCompared(ctx context.Context, c api.Caller, key string, c
 		Redacted: secrets.found.Kinds(), Written: out}, err
 }
 
-// digestDrafts is a digest of what the client says in its drafts, without the ids and times that differ in a retry.
+// digestDrafts returns a digest of the client's drafts, without the ids and times that differ in a retry.
 func digestDrafts(drafts []api.Draft) []byte {
 	parts := make([]any, 0, 3*len(drafts))
 	for _, d := range drafts {
@@ -87,7 +87,7 @@ func digestDrafts(drafts []api.Draft) []byte {
 	return digest(parts...)
 }
 
-// checkSize rejects a value of more bytes than its bound.
+// checkSize rejects a value with more bytes than its bound.
 func checkSize(what string, size, most int) error {
 	if size > most {
 		return oplog.Errorf(oplog.TooLarge, "%s of %d bytes is over %d", what, size, most)
@@ -105,8 +105,8 @@ func checkFinite(what string, x float64) error {
 
 var copyDraft = api.Carry[api.Draft, oplog.Content]()
 
-// makeRemember makes the operation of a draft: it decides the id and the times, which Apply must not, and rejects
-// drafts that can never succeed.
+// makeRemember returns the operation of a draft. It decides the id and the times, which Apply must not decide, and
+// rejects drafts that can never succeed.
 func makeRemember(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error) {
 	if strings.TrimSpace(d.Text) == "" && d.History == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "text: want words, got a blank text")
@@ -157,7 +157,7 @@ func makeRemember(d *api.Draft, now time.Time, dim int) (*oplog.Remember, error)
 	return op, nil
 }
 
-// canonicalAttributes is the form in which attributes are stored; nil of none.
+// canonicalAttributes returns the stored form of attributes; nil for none.
 func canonicalAttributes(attributes []byte) ([]byte, error) {
 	b, err := filter.Canonical(attributes)
 	if err != nil {
@@ -166,8 +166,8 @@ func canonicalAttributes(attributes []byte) ([]byte, error) {
 	return b, nil
 }
 
-// CheckVector rejects a vector of another dimension than the database has; dim 0 means that the database has none
-// yet.
+// CheckVector rejects a vector whose dimension differs from the database's; dim 0 means that the database has no
+// vectors yet.
 func CheckVector(v []float32, dim int) error {
 	if len(v) == 0 {
 		return nil

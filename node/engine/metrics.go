@@ -15,13 +15,13 @@ import (
 	"github.com/cairndb/cairn/node/engine/operate"
 )
 
-// A Metric is a line of /metrics. Those that begin with yantrikdb are known to existing dashboards.
+// A Metric is a line of /metrics. Names that begin with yantrikdb are those that existing dashboards know.
 type Metric struct {
 	Name, Help string
 	Kind       string // gauge, counter, histogram
 	Labels     []string
 
-	read    func(m scrape, put func(v float64, labels ...string)) // nil for what is counted as it happens
+	read    func(m scrape, put func(v float64, labels ...string)) // nil for a metric that is counted as it happens
 	buckets []float64
 }
 
@@ -31,11 +31,11 @@ const (
 	histogramKind = "histogram"
 )
 
-// Metrics is the table at work: what is read when it is requested, and the counters of what happens.
+// Metrics holds the values of the table: some are read when /metrics is requested, others are counters.
 type Metrics struct {
 	s        *Service
 	wire     *access.Conns
-	Gateway  GatewayLoad // set before it serves
+	Gateway  GatewayLoad // set before the gateway serves
 	reg      *prometheus.Registry
 	descs    []*prometheus.Desc
 	counters map[string]*prometheus.CounterVec
@@ -82,7 +82,7 @@ func (m *Metrics) Show(w http.ResponseWriter, r *http.Request, c *api.Caller) {
 	promhttp.HandlerFor(prometheus.Gatherers{m.reg, lines}, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
 }
 
-// A scrape collects what is read, for one caller. It asks no peer and waits for no write.
+// A scrape collects values for one caller. It asks no peer and waits for no write.
 type scrape struct {
 	*Metrics
 	caller *api.Caller // nil for one without a token
@@ -115,7 +115,7 @@ func (t Metric) valueType() prometheus.ValueType {
 	return prometheus.GaugeValue
 }
 
-// anyDatabase is the label of a sum over all databases. No database can have the name.
+// anyDatabase is the label of a sum over all databases. No database can have this name.
 const anyDatabase = "*"
 
 // Handled implements gateway.Metrics, as Refused, Answered and Show do.
@@ -153,7 +153,7 @@ func (s *Service) observeStage(stage string, start time.Time) {
 	s.measured.stages.WithLabelValues(stage).Observe(time.Since(start).Seconds())
 }
 
-// conditions is the metric of the cluster's condition: 1 for the word that holds, 0 for the others.
+// conditions returns the metric of the cluster's condition: 1 for the current one, 0 for the others.
 func conditions(m scrape, put func(float64, ...string)) {
 	now, _ := m.s.cluster.Condition(context.Background()) // bounded by what a status waits for a member
 	for _, word := range operate.Conditions {

@@ -61,7 +61,7 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 	return nil, oplog.Errorf(oplog.Unavailable, "other clients correct the same memories all the time; retry")
 }
 
-// checkMovable rejects the namespaces whose memories belong to clients of one protocol.
+// checkMovable rejects namespaces whose memories belong to the clients of one protocol.
 func checkMovable(namespace string) error {
 	if namespace == oplog.CovenantNamespace || namespace == oplog.Mem0Namespace || strings.HasPrefix(namespace, oplog.EventPrefix) {
 		return oplog.Errorf(oplog.Invalid,
@@ -70,7 +70,7 @@ func checkMovable(namespace string) error {
 	return nil
 }
 
-// moveOps fills in the operations of a move: for each memory the revision that it was read at, and its correction.
+// moveOps returns the operations of a move: for each memory the expected revision, and its correction.
 func (s *Service) moveOps(c api.Caller, q *api.MoveRequest, to string, w *write) (rids []string, err error) {
 	at := oplog.At(s.now())
 	return rids, s.state.Read(func(v *state.View) error {
@@ -100,7 +100,7 @@ func (s *Service) moveOps(c api.Caller, q *api.MoveRequest, to string, w *write)
 	})
 }
 
-// memoriesToMove are the memories that a move names.
+// memoriesToMove returns the memories that a move names.
 func memoriesToMove(v *state.View, db oplog.DB, q *api.MoveRequest) (list []*oplog.Memory, err error) {
 	if q.RID != "" {
 		m, ok := v.Memory(db, q.RID)

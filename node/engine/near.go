@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// What a new memory may replace.
+// Bounds of the memories that a new one may replace.
 const (
 	maxNear      = 3       // memories that are named
 	minNearScore = .3      // of the score of a memory, when it is requested with the new text
@@ -15,9 +15,9 @@ const (
 	maxNearText  = 2 << 10 // bytes of a new text that is a statement: a longer one is a document, and replaces none
 )
 
-// findReplaceable finds the memories that a new one may replace: those of its namespace that answer its text, by
-// their words. It costs one search. Captures of tools and documents have none, nor have callers who may not read. If
-// the search fails, the answer only lacks this list.
+// findReplaceable returns the memories that a new one may replace: those of its namespace whose words match its text.
+// It costs one search. It returns none for captures of tools, for documents, and for callers without the right to
+// read. If the search fails, the answer only lacks this list.
 func (s *Service) findReplaceable(ctx context.Context, c api.Caller, d *api.Draft) []api.Near {
 	if d.Type == "capture" || len(d.Text) > maxNearText || !c.May(api.Read) {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// occurrence is one thing that an operation means to a subscriber.
+// occurrence is one event that an operation causes for a subscriber.
 type occurrence struct{ name, id string }
 
-// mindEvents takes a round of cognition apart: each decision that the state took is an event. A decision that Apply
-// dropped is none.
+// mindEvents returns an event for each decision of a round of cognition that the state accepted. Decisions that Apply
+// dropped have none.
 func mindEvents(v *state.View, db oplog.DB, op *oplog.Cognition) (out []occurrence) {
 	for i := range op.Conflicts {
 		if id := op.Conflicts[i].ID; has(v.Conflict(db, id)) {

@@ -13,8 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Forward implements its part of raft.Handler: the leader's end of a follower's write, or this member's answer to
-// another.
+// Forward implements raft.Handler: it handles a follower's write on the leader, or another member's request.
 func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
 	if m.Operation != "" {
 		return s.answerMember(ctx, m)
@@ -22,11 +21,11 @@ func (s *Service) Forward(ctx context.Context, from uint32, m wire.Forward) ([]b
 	return s.commit.Forwarded(ctx, from, m)
 }
 
-// noteTimeout bounds what a change of members waits for its row in the audit: there may be no leader to take it.
+// noteTimeout bounds how long a change of members waits for its audit row: there may be no leader to accept it.
 const noteTimeout = 3 * time.Second
 
-// Changed implements its part of raft.Handler: the leader writes down a change of members, which is outside the log of
-// operations. The change is made by then, so an audit row that cannot be written goes to the node's own log.
+// Changed implements raft.Handler: the leader audits a change of members, which is not in the log of operations. The
+// change is already made, so an audit row that cannot be written goes to the node's own log.
 func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
@@ -47,8 +46,8 @@ func (s *Service) Changed(ctx context.Context, from uint32, m wire.Membership) {
 	}
 }
 
-// Push takes operations of a peer that is not a member through the log, if this node leads, and returns how many were
-// new. It calls refused for each that can never be stored here; the others are stored all the same.
+// Push writes operations of a peer that is not a member to the log, if this node leads, and returns the number of new
+// ones. It calls refused for each that can never be stored here; it stores the others.
 func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreign, refused func(*oplog.Foreign, error)) (applied uint64, err error) {
 	if !s.commit.Leads() {
 		return 0, s.commit.NotLeader()
@@ -90,8 +89,8 @@ func (s *Service) Push(ctx context.Context, database string, ops []*oplog.Foreig
 	})
 }
 
-// checkForeign rejects an operation that is over the bounds of our clients. Trust boundary: a peer that is not a
-// member sends it, and every node applies and replays what is in the log.
+// checkForeign rejects an operation that exceeds the bounds for our clients. Trust boundary: the peer is not a
+// member, and every node applies and replays the log.
 func checkForeign(op *oplog.Foreign) error {
 	if op.OpID == "" {
 		return oplog.Errorf(oplog.Invalid, "a pushed operation needs an op_id")
@@ -113,7 +112,7 @@ func checkForeign(op *oplog.Foreign) error {
 	return err
 }
 
-// Record is a pushed record as this node would store it, with its numbers in the ranges of those of our clients.
+// Record returns a pushed record as this node would store it, with its numbers clamped to the ranges for our clients.
 func (s *Service) Record(d *api.Draft) (*oplog.Remember, error) {
 	d.Importance, d.Certainty = max(0, min(d.Importance, 1)), max(0, min(d.Certainty, 1))
 	d.Valence = max(-1, min(d.Valence, 1))

@@ -13,7 +13,7 @@ import (
 // profileRows bounds the memories a profile is made of: the newest.
 const profileRows = 2000
 
-// profile says what is known of an entity.
+// profile returns a summary of the memories and relations of an entity.
 func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*api.EntityProfile, error) {
 	back, err := parseDays(q.Days)
 	if err != nil {
@@ -62,7 +62,7 @@ func entityOf(v *state.View, db oplog.DB, names []string) (one oplog.Entity, ok 
 	return one, ok
 }
 
-// profileOf computes an entity's profile of memories and relations.
+// profileOf computes an entity's profile from memories and relations.
 func profileOf(e *oplog.Entity, rows []*oplog.Memory, edges []oplog.Edge) *api.EntityProfile {
 	p := &api.EntityProfile{Entity: e.Name, Type: e.Type, Mentions: uint64(e.Mentions), Memories: len(rows), Links: len(edges)}
 	slices.SortStableFunc(rows, func(a, b *oplog.Memory) int { return cmp.Compare(b.Created, a.Created) })

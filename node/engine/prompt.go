@@ -19,7 +19,7 @@ const (
 	tokensALine     = 20
 )
 
-// prompt writes what is known about a question into a block for a prompt.
+// prompt returns the memories that answer a question as a block for a prompt.
 func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest) (*api.PromptAnswer, error) {
 	switch {
 	case q.Budget > api.MaxPromptTokens:
@@ -70,8 +70,8 @@ func (s *Service) prompt(ctx context.Context, c api.Caller, q *api.PromptRequest
 	return a, nil
 }
 
-// searchNamespaces finds what answers the question in each of the namespaces, best first. A score is a probability,
-// so those of different namespaces compare; without a question the newest come first.
+// searchNamespaces returns the memories in each of the namespaces that answer the question, best first. A score is a
+// probability, so scores of different namespaces compare. Without a question it returns the newest.
 func (s *Service) searchNamespaces(ctx context.Context, c api.Caller, q *api.PromptRequest) (all Answer, err error) {
 	spaces := []string{""}
 	if len(q.Namespaces) > 0 {
@@ -108,7 +108,7 @@ func (s *Service) searchNamespaces(ctx context.Context, c api.Caller, q *api.Pro
 	return all, nil
 }
 
-// packContext is the same block in the form of another server's packs.
+// packContext returns the same block in the format of another server's packs.
 func (s *Service) packContext(ctx context.Context, c api.Caller, q *api.PackContextRequest) (*api.PackContextAnswer, error) {
 	a := &api.PackContextAnswer{Pending: []string{}, Poisoned: []string{}}
 	block, err := s.prompt(ctx, c, &api.PromptRequest{Text: q.Text, Budget: q.Budget, MinScore: api.PromptScore})

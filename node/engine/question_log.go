@@ -28,13 +28,13 @@ type question struct {
 }
 
 type questionStats struct {
-	text     string // as it was asked last
+	text     string // the text of the last request
 	count    uint64
 	top, got float64 // sums: of the best scores, of the rows
 	last     time.Time
 }
 
-// Bounds of the table. A full one drops the eighth of its questions that clients asked longest ago.
+// Bounds of the table. When it is full, it drops the eighth of its questions that were asked longest ago.
 const (
 	maxAsked     = 4096
 	maxAskedText = 1024 // bytes; longer questions are rarely asked twice
@@ -68,7 +68,7 @@ func (k *questionLog) note(db oplog.DB, namespace, text string, hits []index.Hit
 	a.top, a.got = a.top+top, a.got+float64(len(hits))
 }
 
-// shrink is called with mu held.
+// shrink drops the oldest questions. The caller holds mu.
 func (k *questionLog) shrink() {
 	times := make([]time.Time, 0, len(k.all))
 	for _, a := range k.all {
@@ -83,7 +83,7 @@ func (k *questionLog) shrink() {
 	}
 }
 
-// gaps lists the questions of this node, however often each was asked.
+// gaps returns all questions of this node.
 func (k *questionLog) gaps(db oplog.DB, r oplog.Reach) (list []api.Gap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,8 +118,8 @@ func (s *Service) gaps(ctx context.Context, c api.Caller, q *api.GapsRequest) (*
 	return &api.GapList{Count: len(list), Gaps: list}, nil
 }
 
-// mergeGaps adds up the questions of several nodes or namespaces, and keeps those that the request is about, the most
-// often asked first.
+// mergeGaps adds up the questions of several nodes or namespaces, and returns those that match the request, the most
+// frequent first.
 func mergeGaps(lists [][]api.Gap, q *api.GapsRequest) []api.Gap {
 	by := map[string]api.Gap{}
 	for _, gap := range slices.Concat(lists...) {

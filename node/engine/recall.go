@@ -74,7 +74,7 @@ func (s *Service) answerQuestion(ctx context.Context, c api.Caller, asked *api.Q
 	return r, err
 }
 
-// annotateHits marks and orders rows by what the state knows of other memories about the same.
+// annotateHits marks and orders rows by the related memories in the state.
 func (s *Service) annotateHits(c api.Caller, q *index.Query, asked *api.Question, hits []index.Hit) ([]index.Hit, error) {
 	hits, err := s.preferSuccessors(c, q, hits, asked.Superseded)
 	if err != nil {
@@ -90,11 +90,11 @@ func (s *Service) annotateHits(c api.Caller, q *index.Query, asked *api.Question
 	return hits, nil
 }
 
-// selfModel is the kind of what an agent knows of itself. Agents ask for it at the start of whatever they do, with a
-// question about that.
+// selfModel is the kind of memories in which an agent describes itself. Agents ask for them at the start of their
+// tasks, with a question about that.
 const selfModel = "self_model"
 
-// addSelfModels puts the newest memories of that kind behind those that match, up to as many as are requested.
+// addSelfModels adds the newest memories of that kind after the matching ones, up to the requested number.
 func (s *Service) addSelfModels(ctx context.Context, c api.Caller, q index.Query, a *Answer) error {
 	q.Text, q.Vector, q.Deep = "", nil, 0
 	rest, err := s.search(ctx, c, q)
@@ -113,7 +113,7 @@ func (s *Service) addSelfModels(ctx context.Context, c api.Caller, q index.Query
 // listAllWords lists the questions by which clients request a list of all memories.
 var listAllWords = []string{"*", "everything"}
 
-// query is a caller's question as the index takes it.
+// query returns the index query for a caller's question.
 func query(c api.Caller, asked *api.Question) (index.Query, error) {
 	q := index.Query{Text: asked.Text, K: asked.K, Expand: asked.Expand, Vector: asked.Embedding, Quiet: asked.Quiet,
 		Without: asked.Without, Diverse: asked.Diverse, MinScore: asked.MinScore, Skip: asked.Skip,
@@ -151,7 +151,7 @@ func parseFilter(raw []byte) (*filter.Filter, error) {
 	return f, nil
 }
 
-// timeOrZero is a time of the log, zero for none.
+// timeOrZero returns a time of the log, or the zero time.
 func timeOrZero(t time.Time) oplog.Time {
 	if t.IsZero() {
 		return 0
@@ -182,15 +182,15 @@ func resultOf(h index.Hit, explain bool) api.Result {
 	return r
 }
 
-// sharesOf splits a score by signal; the parts add up to it.
+// sharesOf divides a score by signal; the parts add up to the score.
 func sharesOf(h index.Hit) api.Scores {
 	return api.Scores(h.Parts.Shares(h.Score))
 }
 
-// hintEntities bounds the names a hint offers.
+// hintEntities bounds the names in a hint.
 const hintEntities = 5
 
-// hints say how to ask better, when the answer's confidence is low.
+// hints returns suggestions for a better question, if the answer's confidence is low.
 func hints(a Answer, question string) []api.Hint {
 	top, created, names := make([]rank.Scored, len(a.Hits)), make([]int64, len(a.Hits)), []string{}
 	for i, h := range a.Hits {
@@ -206,16 +206,16 @@ func hints(a Answer, question string) []api.Hint {
 	})
 }
 
-// A streamed answer is read in pages, each at one view of the state: so many rows, or the first that have so many bytes
-// together.
+// Bounds of a page of a streamed answer: so many rows, or the first that together have so many bytes. Each page is
+// read from one view of the state.
 const (
 	pageRows  = 16
 	pageBytes = 512 << 10
 )
 
-// pages reads an answer's memories while it is sent, best first: a large answer is never held as a whole, and a client
-// that reads slowly holds no view of the state open. What was forgotten since the ranking, or moved to where the
-// question does not look, is left out.
+// pages reads an answer's memories while it is sent, best first. So a large answer is never in memory as a whole, and
+// a slow client holds no view of the state open. Memories that were forgotten since the ranking, or moved out of the
+// question's namespaces, are left out.
 func (s *Service) pages(ctx context.Context, c api.Caller, f *index.Filter, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
 	return func(yield func([]api.Result, error) bool) {
 		for len(hits) > 0 {

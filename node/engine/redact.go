@@ -61,14 +61,14 @@ func (r *redactor) draft(d *api.Draft, replaces bool) {
 	}
 }
 
-// memory redacts one that a dialect or a peer has made.
+// memory redacts a memory that a dialect or a peer has made.
 func (r *redactor) memory(m *oplog.Remember) {
 	if r.covers(m.Type, m.Metadata) {
 		m.Text, m.Source, m.Metadata, m.Attributes = r.found.Text(m.Text), r.found.Text(m.Source), r.raw(m.Metadata), r.raw(m.Attributes)
 	}
 }
 
-// correction redacts what a memory is to say, by the kind that it has.
+// correction redacts the new content of a memory, according to its kind.
 func (r *redactor) correction(s *Service, db oplog.DB, q *api.CorrectRequest) error {
 	covered, err := state.Get(s.state, func(v *state.View) bool {
 		m, ok := v.Memory(db, q.RID)
@@ -102,7 +102,7 @@ func (r *redactor) toolOutput(list []api.Said) []api.Said {
 	})
 }
 
-// foreign redacts what a peer that is not a member has pushed, with the payload that it came in.
+// foreign redacts an operation pushed by a peer that is not a member, with its payload.
 func (r *redactor) foreign(op *oplog.Foreign) {
 	if m := op.Stored; m != nil && r.covers(m.Type, m.Metadata) {
 		r.memory(m)

@@ -19,12 +19,12 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// reinforcer keeps what recalls returned, until a batch of it goes through the log. A read never waits for it and never
-// writes; a crash loses reinforcement and nothing else.
+// reinforcer collects the memories that recalls returned, until a batch of them goes through the log. A read never
+// waits for it and never writes; a crash loses only reinforcement.
 type reinforcer struct {
 	s    *Service
 	boot string        // names this run of the process in the batches' keys
-	kick chan struct{} // has room for one: enough has gathered
+	kick chan struct{} // holds a token when enough has gathered
 
 	mu      sync.Mutex
 	dbs     map[oplog.DB]map[string]oplog.Hit
@@ -58,7 +58,7 @@ func (r *reinforcer) noteRecall(db oplog.DB, hits []index.Hit, at time.Time) {
 	r.sendSoon(full || soon)
 }
 
-// noteRead notes that a memory was read by its id, if that puts off its expiry. It does not count as a recall.
+// noteRead notes that a memory was read by its id, if reading delays its expiry. It does not count as a recall.
 func (r *reinforcer) noteRead(db oplog.DB, m *oplog.Memory, at time.Time) {
 	if m.Refresh <= 0 || m.Expiry() == 0 {
 		return
@@ -75,14 +75,14 @@ func (r *reinforcer) urgent(m *oplog.Memory, at oplog.Time) bool {
 	return m.Refresh > 0 && m.Expires-at < 2*oplog.Time(r.s.cfg.Background.Reinforce.Microseconds())
 }
 
-// sendSoon has the batches sent now rather than at the next tick.
+// sendSoon triggers a batch before the next tick.
 func (r *reinforcer) sendSoon(now bool) {
 	if now {
 		pause.Offer(r.kick, struct{}{})
 	}
 }
 
-// add is called with mu held.
+// add adds hits to the buffer. The caller holds mu.
 func (r *reinforcer) add(db oplog.DB, h oplog.Hit) {
 	of := r.dbs[db]
 	if of == nil {
@@ -122,8 +122,8 @@ func (r *reinforcer) takeBatches() (out []batch) {
 	return out
 }
 
-// run is the task that sends the batches. It sends a batch whose outcome is unknown again under its key, and puts one
-// that the leader did not take back into the buffer.
+// run is the task that sends the batches. It repeats a batch whose outcome is unknown under the same key, and returns
+// a batch that the leader rejected to the buffer.
 func (r *reinforcer) run(ctx context.Context) error {
 	tick := time.NewTicker(r.s.cfg.Background.Reinforce)
 	defer tick.Stop()

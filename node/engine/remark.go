@@ -11,14 +11,14 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A formerState is a memory as it was at a revision that an undo goes back to.
+// A formerState is a memory as of the revision that an undo restores.
 type formerState struct {
 	m      *oplog.Memory
 	was    *oplog.Revision
-	by     string // what superseded it then
+	by     string // the memory that superseded it then
 	surely bool
 	number uint32 // its revision when the undo is applied
-	ends   bool   // the undo gives it another text or place, and so ends what is said of it now
+	ends   bool   // the undo changes its text or place, and so ends its present findings
 }
 
 // beforeMerge is a source of a merge or split as it was before; ok is false for one that THINK merged, whose marks

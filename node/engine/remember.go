@@ -86,8 +86,8 @@ func (s *Service) checkQuota(c api.Caller, adding int) error {
 	return err
 }
 
-// storedUnderKey is the first memory that was stored under an idempotency key, which counts for the whole database;
-// blank where the caller is bound to other namespaces.
+// storedUnderKey returns the memory that was first stored under an idempotency key, which is unique in the database;
+// blank if the caller is bound to other namespaces.
 func (s *Service) storedUnderKey(c api.Caller, key string) string {
 	rid, _ := state.Get(s.state, func(v *state.View) string { // a closing state knows none
 		results := v.KeyResults(c.DB, key)
@@ -125,7 +125,7 @@ func (s *Service) get(v *state.View, c api.Caller, q *api.GetRequest) (*api.Memo
 	return &row, nil
 }
 
-// wholeMemory is a memory with what is known of its vector.
+// wholeMemory returns a memory together with the state of its vector.
 func wholeMemory(v *state.View, db oplog.DB, m *oplog.Memory) api.Memory {
 	row := memoryOf(m)
 	if n := len(v.Vector(db, m.Seq)); n > 0 {
@@ -160,7 +160,7 @@ func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (
 	ns := orDefault(q.Namespace)
 	is := func(m *oplog.Memory) bool { return m.Status == oplog.Active && m.Namespace == ns && !m.Unsearchable }
 	list, more := state.Collect(1, func(f func(*oplog.Memory) bool) { v.Recent(c.DB, state.TimePosition{}, f) }, is)
-	if len(list) == 0 && more { // many of other namespaces are newer
+	if len(list) == 0 && more { // many memories of other namespaces are newer
 		list, _ = state.Collect(state.MaxScan, outlined(func(f func(*oplog.Memory) bool) { v.InNamespace(c.DB, ns, f) }), is)
 	}
 	if len(list) == 0 {

@@ -13,11 +13,11 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// withoutRerank is the signal by which a question does without the reranker.
+// withoutRerank is the signal by which a question disables the reranker.
 const withoutRerank = "rerank"
 
-// prepareRerank makes a question bring enough rows for the reranker, if this node has one and the question asks
-// something of today.
+// prepareRerank makes a question return enough rows for the reranker, if this node has one and the question is not
+// about the past.
 func (s *Service) prepareRerank(q *index.Query, then time.Time) {
 	off := slices.Index(q.Without, withoutRerank)
 	if off >= 0 {
@@ -28,9 +28,9 @@ func (s *Service) prepareRerank(q *index.Query, then time.Time) {
 	}
 }
 
-// rerankHits orders the first hits as the reranker does, and cuts them to as many as were requested. Without its
-// answer they keep the first order. Scores stay with their places: the best hit has the highest one, so that answers
-// of several nodes can be merged by score.
+// rerankHits orders the first hits by the reranker's scores, and cuts the list to the requested number. If the
+// reranker fails, the order does not change. Scores stay at their positions: the best hit has the highest score, so
+// answers of several nodes can be merged by score.
 func (s *Service) rerankHits(ctx context.Context, c api.Caller, q *index.Query, hits []index.Hit) []index.Hit {
 	if first := hits[:min(len(hits), rerank.Depth)]; len(first) > 1 {
 		texts, err := s.textsOf(c.DB, first)
@@ -60,7 +60,7 @@ func reorder(hits []index.Hit, scores []float64) {
 	}
 }
 
-// textsOf reads the texts of hits: the index returns bare ones.
+// textsOf reads the texts of hits, because the index returns hits without texts.
 func (s *Service) textsOf(db oplog.DB, hits []index.Hit) ([]string, error) {
 	return state.Get(s.state, func(v *state.View) []string {
 		return api.Each(hits, func(h index.Hit) string {

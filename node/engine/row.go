@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The rows of answers, made of the state's. What the state keeps elsewhere, the functions below add.
+// The functions below make the rows of answers from the state's rows, and add fields that the state stores elsewhere.
 var (
 	showMemory = api.Carry[oplog.Memory, api.Memory]()
 	showResult = api.Carry[oplog.Memory, api.Result]()
@@ -31,7 +31,7 @@ func recordOf(m *oplog.Memory) (row api.Record) {
 	return row
 }
 
-// mergedFrom are the memories that one was made of, as its metadata says.
+// mergedFrom returns the memories that a memory was merged from, as its metadata says.
 func mergedFrom(m *oplog.Memory) []string {
 	var made struct {
 		From []string `json:"consolidated_from"`

@@ -28,7 +28,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Service is the memory: what every surface calls. Its methods may be called from any goroutine.
+// Service implements the operations of the memory. Every surface calls it, from any goroutine.
 type Service struct {
 	cfg    Config
 	log    *slog.Logger
@@ -57,8 +57,8 @@ type serviceMetrics struct {
 	dropped atomic.Int64             // event streams of this host's surfaces whose clients did not keep up
 }
 
-// readsAtOnce bounds the reads of the state and the searches that run at a time. Principals share them. More would not
-// be faster, and would hold more rows in memory.
+// readsAtOnce bounds the concurrent reads of the state and searches. Principals share them. More would not be faster,
+// and would hold more rows in memory.
 func readsAtOnce() int { return max(16, 4*runtime.GOMAXPROCS(0)) }
 
 // workload counts the work that shares the machine.
@@ -68,8 +68,7 @@ type workload struct {
 	reads   *large.Shares // reads of the state and searches that are worked on
 }
 
-// New puts the memory together. It answers nothing that needs an index before SetIndex, and nothing that needs the log
-// before Start.
+// New returns a service. Operations that need an index work after SetIndex, and those that need the log after Start.
 func New(cfg Config) (s *Service, err error) {
 	s = &Service{cfg: cfg, log: cfg.Logger, state: cfg.State, commit: cfg.Commit, access: cfg.Access, questions: newQuestionLog()}
 	s.measured.stages = newStages()
@@ -89,10 +88,10 @@ func New(cfg Config) (s *Service, err error) {
 	return s, err
 }
 
-// Backups returns what makes this node's backups.
+// Backups returns the part that makes this node's backups.
 func (s *Service) Backups() *operate.Backups { return s.backups }
 
-// Cluster returns what reports how this node and its cluster are.
+// Cluster returns the part that reports the state of this node and its cluster.
 func (s *Service) Cluster() *operate.Cluster { return s.cluster }
 
 // RaftStatus reports this node's view of consensus.
@@ -101,10 +100,10 @@ func (s *Service) RaftStatus() raft.Status { return s.raft.Status() }
 // Applied returns the log index that this node has applied.
 func (s *Service) Applied() oplog.Index { return s.commit.Applied() }
 
-// now is the time, as far as this node can know: a node whose clock is off must not decide by it.
+// now returns the cluster's time as this node estimates it; its own clock may be wrong.
 func (s *Service) now() time.Time { return s.commit.Now() }
 
-// SetIndex has recalls answered, memories embedded and databases thought about. It is called before surfaces open.
+// SetIndex enables recalls, embeddings and cognition. It is called before surfaces open.
 func (s *Service) SetIndex(x *index.Index) {
 	s.index = x
 	s.vectors = embedding.New(embedding.Config{Logger: s.log, State: s.state, Index: x, Embedder: s.cfg.Embedder,
@@ -147,7 +146,7 @@ func (s *Service) Start(r *raft.Node, spawn func(name string, task func(context.
 	}
 }
 
-// every is a task that does something at intervals, until the node stops.
+// every runs f at intervals until the node stops.
 func every(d time.Duration, f func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for range pause.Ticks(ctx.Done(), d) {
@@ -157,7 +156,7 @@ func every(d time.Duration, f func(context.Context)) func(context.Context) error
 	}
 }
 
-// nowAndEvery is a task that does something when the node starts, and then at intervals.
+// nowAndEvery runs f when the node starts, and then at intervals.
 func nowAndEvery(d time.Duration, f func(context.Context)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		f(ctx)
@@ -165,7 +164,7 @@ func nowAndEvery(d time.Duration, f func(context.Context)) func(context.Context)
 	}
 }
 
-// memory returns a memory as the state has it now; one without an id where there is none.
+// memory returns a memory from the current state; without an id if it does not exist.
 func (s *Service) memory(db oplog.DB, rid string) (oplog.Memory, error) {
 	return state.Get(s.state, func(v *state.View) (found oplog.Memory) {
 		if m, ok := v.Memory(db, rid); ok {
@@ -175,7 +174,7 @@ func (s *Service) memory(db oplog.DB, rid string) (oplog.Memory, error) {
 	})
 }
 
-// Written says where in the log a write is: a client carries the index to another node to read its own write there.
+// Written holds a write's index in the log. A client sends the index to another node to read its own write there.
 type Written struct {
 	Index    oplog.Index
 	Replayed bool           // an idempotency key answered: the write had happened before
@@ -186,7 +185,7 @@ type Written struct {
 	Superseded []string // memories that the write marked as superseded
 }
 
-// A write is the operations that a service method makes of a request.
+// A write holds the operations that a service method makes from a request.
 type write struct {
 	key    string // idempotency key of the client, or empty
 	digest []byte // of what the client sent, for the key
@@ -204,8 +203,8 @@ func (s *Service) writeFirst(ctx context.Context, c api.Caller, ops ...oplog.Op)
 	return w.Index, w.First, err
 }
 
-// propose proposes for a caller that the door has let in, and answers when this node has applied and indexed the entry.
-// A write without operations answers when the index has all that the state holds.
+// propose proposes an entry for a caller that the door has admitted, and returns when this node has applied and
+// indexed it. A write without operations returns when the index has everything in the state.
 func (s *Service) propose(ctx context.Context, c api.Caller, w write) (Written, error) {
 	if len(w.key) > field.MaxKey {
 		return Written{}, oplog.Errorf(oplog.Invalid, "idempotency key of %d bytes is over %d", len(w.key), field.MaxKey)
@@ -260,7 +259,7 @@ func (s *Service) Note(ctx context.Context, op oplog.Op) error {
 	return err
 }
 
-// awaitReadable waits for the index behind a write.
+// awaitReadable waits until the index has a write.
 func (s *Service) awaitReadable(ctx context.Context, i oplog.Index) error {
 	if err := s.commit.WaitIndexed(ctx, i); err != nil {
 		return &oplog.Error{Kind: oplog.UnknownOutcome, Text: "the write is committed but not yet readable here", Err: err}
@@ -301,10 +300,10 @@ func (s *Service) writeOps(ctx context.Context, c api.Caller, key string, ops ..
 	return s.propose(ctx, c, write{key: key, ops: ops})
 }
 
-// maxKeySuffix is the most bytes that a place in a batch adds to a key.
+// maxKeySuffix is the number of bytes that a position in a batch adds to a key at most.
 const maxKeySuffix = 16
 
-// digest condenses a client's request, so that an idempotency key cannot be used for another one.
+// digest returns a digest of a client's request, so that another request cannot use the same idempotency key.
 func digest(parts ...any) []byte {
 	h := sha256.New()
 	for _, p := range parts {

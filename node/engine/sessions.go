@@ -82,7 +82,7 @@ func sessionOf(x oplog.Session) api.Session {
 		Summary: x.Summary, Memories: x.Memories, Topics: api.OrEmpty(x.Topics)}
 }
 
-// sessionHistory is a session and its memories in the order they were stored, from one place on.
+// sessionHistory returns a session and its memories from a position on, in the order in which they were stored.
 func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHistoryRequest) (*api.SessionAndMemories, error) {
 	x, ok := v.Session(c.DB, q.ID)
 	if !ok {
@@ -105,7 +105,7 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 	return a, nil
 }
 
-// draftSummary keeps each line of a summary, and each sentence of a line, as its own memory.
+// draftSummary returns a draft for each line of a summary, or for each sentence of a line.
 func (s *Service) draftSummary(ctx context.Context, c api.Caller, q *api.DraftSummaryRequest) (*api.Drafted, error) {
 	var drafts []api.Draft
 	for _, text := range q.Statements() {

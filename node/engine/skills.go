@@ -20,8 +20,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Skills are memories of their own namespace, under their ids, and recalls find them. Outcomes are an append-only
-// list in another namespace, under the id of their skill. Both names are those of other clients of the protocol.
+// Skills are memories of their own namespace, with their ids as keys, and recalls find them. Outcomes are an
+// append-only list in another namespace, under the id of their skill. Both namespaces have the names that other
+// clients of the protocol use.
 
 const (
 	skillNamespace   = "skill_substrate"
@@ -42,7 +43,7 @@ var (
 	errNoSkill = &oplog.Error{Kind: oplog.NotFound, Text: "no such skill"}
 )
 
-// checkSkill rejects a skill that clients of the protocol would not find again.
+// checkSkill rejects a skill that clients of the protocol could not find again.
 func checkSkill(q *api.DefineSkillRequest) error {
 	if n := utf8.RuneCountInString(q.Body); n < minBody || n > maxBody {
 		return oplog.Errorf(oplog.Invalid, "body: want %d to %d characters, got %d", minBody, maxBody, n)
@@ -106,7 +107,7 @@ func (s *Service) defineSkill(ctx context.Context, c api.Caller, q *api.DefineSk
 	return &api.DefinedSkill{RID: done.RID, ID: q.ID, Stored: done.Changed || done.Created, Index: done.Index, Redacted: done.Redacted}, nil
 }
 
-// skillTaken answers the definition of a skill whose id another one has: with that one, or with a rejection.
+// skillTaken answers the definition of a skill whose id exists: with the existing skill, or with an error.
 func (s *Service) skillTaken(c api.Caller, q *api.DefineSkillRequest, refused *api.Refusal) (*api.DefinedSkill, error) {
 	if q.Conflict == "reject" {
 		refused.Code, refused.Err = "skill_exists", oplog.Errorf(oplog.Conflict,

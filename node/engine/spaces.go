@@ -11,9 +11,9 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// checkNamespaces holds the request of a bound token to the token's namespaces: each that it names is one of them,
-// and so is that of each memory, session, conflict and trigger whose id it has. What is elsewhere is not found. Where
-// an operation is about a single namespace and the request names none, it is the token's first.
+// checkNamespaces restricts a bound token's request to the token's namespaces. Every namespace that the request names
+// must be one of them, and so must that of every memory, session, conflict and trigger whose id it has; others are
+// not found. If an operation needs a single namespace and the request names none, it gets the token's first.
 func (s *Service) checkNamespaces(ctx context.Context, c api.Caller, op *api.Op, request any) error {
 	if !c.Spaces.Bind() || op.Bound == api.Free {
 		return nil
@@ -25,8 +25,9 @@ func (s *Service) checkNamespaces(ctx context.Context, c api.Caller, op *api.Op,
 	return s.requireExisting(ctx, &b, op.Writes)
 }
 
-// requireExisting returns the error about the first id of a binding that names nothing. With sure, it is as new as
-// the leader before it says so: another node may have stored what is named, and this one not applied it yet.
+// requireExisting returns an error for the first id of a binding that does not exist. With sure, it first waits until
+// this node is as current as the leader, because another node may have stored the id's row, and this node may not
+// have applied it yet.
 func (s *Service) requireExisting(ctx context.Context, b *requestNames, sure bool) error {
 	missed, err := state.Get(s.state, b.firstMissing)
 	if err == nil && (missed != nil || b.unsure) && sure {
@@ -40,7 +41,7 @@ func (s *Service) requireExisting(ctx context.Context, b *requestNames, sure boo
 	return missed
 }
 
-// feedback rejects a judgement of a memory that does not exist.
+// feedback stores judgements. It rejects a judgement of a memory that does not exist.
 func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackRequest) (*api.Heeded, error) {
 	b := requestNames{c: c}
 	if err := b.walk(reflect.ValueOf(q).Elem()); err != nil {
@@ -52,11 +53,11 @@ func (s *Service) feedback(ctx context.Context, c api.Caller, q *api.FeedbackReq
 	return s.thinker.Feedback(ctx, c, q)
 }
 
-// A requestNames is a request and what it names.
+// A requestNames holds a request and the ids and namespaces in it.
 type requestNames struct {
 	c      api.Caller
 	single bool
-	unsure bool // a session that it names is not known here
+	unsure bool // it names a session that this node does not know
 	ids    []struct{ of, id string }
 }
 
@@ -123,7 +124,7 @@ func (b *requestNames) field(f reflect.StructField, v reflect.Value) error {
 	return nil
 }
 
-// requireNamespace rejects a namespace that is none of the token's.
+// requireNamespace rejects a namespace outside the token's.
 func (b *requestNames) requireNamespace(space string) error {
 	if space == "" || b.c.Spaces.Has(space) {
 		return nil
@@ -131,8 +132,8 @@ func (b *requestNames) requireNamespace(space string) error {
 	return api.OutOfBound(b.c, "namespace %q is outside: name one below, or none", space)
 }
 
-// firstMissing is the error about an id that names nothing in the caller's namespaces; nil when there is no such id.
-// A session that nobody has started is left to the operation: a memory that names one starts it.
+// firstMissing returns the error for the first id that does not exist in the caller's namespaces; nil if all exist.
+// It ignores sessions that were never started: a memory that names one starts it.
 func (b *requestNames) firstMissing(v *state.View) error {
 	for _, x := range b.ids {
 		r, there, missing := b.c.Reach(""), false, oplog.ErrNoMemory

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What a new statement is compared with. The words that more memories have are not looked for, so the comparison costs
-// the same however many memories there are.
+// Bounds of the comparison of a new statement. It does not search for words that more memories have, so it costs the
+// same however many memories there are.
 const (
 	closest     = 3   // memories that have the most of its words
 	rareRows    = 512 // memories that may have a word that is looked for
@@ -22,10 +22,10 @@ const (
 	mostStated  = 32  // memories of one request: more are a load of what was known before
 )
 
-// supersede finds the older statements of one namespace that new ones replace, before the log: Apply must not search.
-// It puts what it finds next to the memories, and Apply drops what has changed by then. Memories of one request are
-// not compared with each other, nor those that two nodes store at the same moment; those of a large request with
-// none.
+// supersede finds the older statements of a namespace that new ones replace, before the entry enters the log: Apply
+// must not search. It adds its findings to the memories, and Apply drops those that no longer hold. It compares
+// neither memories of one request with each other, nor those that two nodes store at the same moment, nor those of a
+// large request.
 func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remember) error {
 	now, err := s.state.Current(db)
 	if err != nil || now.Stats.Active == 0 || len(ops) > mostStated {
@@ -44,7 +44,7 @@ func (s *Service) supersede(ctx context.Context, db oplog.DB, ops []*oplog.Remem
 }
 
 // addEarlierSuperseded completes the answer to a write that its idempotency key repeats: it adds the memories that
-// the written ones superseded then and still do.
+// the written ones superseded then and still supersede.
 func (s *Service) addEarlierSuperseded(db oplog.DB, w *Written) error {
 	again := func(r oplog.Result) bool { return r.ID != "" && (w.Replayed || !r.Changed) }
 	if !slices.ContainsFunc(w.Results, again) {
@@ -63,7 +63,7 @@ func (s *Service) addEarlierSuperseded(db oplog.DB, w *Written) error {
 	})
 }
 
-// dividedMarks returns the memories that a written one superseded, and the one that supersedes it.
+// dividedMarks returns the memories that a written one supersedes, and the one that supersedes it.
 func (s *Service) dividedMarks(db oplog.DB, rid string, w *Written) (older []string, by string, err error) {
 	if w.Replayed || slices.Contains(w.Superseded, rid) {
 		m, err := s.memory(db, rid)
@@ -75,8 +75,8 @@ func (s *Service) dividedMarks(db oplog.DB, rid string, w *Written) (older []str
 	return slices.DeleteFunc(w.Superseded, func(other string) bool { return other == rid }), by, nil
 }
 
-// replaceable reports whether a memory is a statement that another may replace: no turn of a dialogue, no event,
-// nothing that a key or its kind keeps as it was said.
+// replaceable reports whether a memory is a statement that another one may replace. Turns of a dialogue, events,
+// keyed memories and kinds that stay as they were said are not.
 func replaceable(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 	if m.Session != "" {
 		if x, ok := v.Session(db, m.Session); !ok || x.Status == oplog.SessionImplicit {
@@ -88,10 +88,10 @@ func replaceable(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 		!slices.Contains(neverReplaced, m.Type)
 }
 
-// neverReplaced lists the kinds of memories that no other replaces.
+// neverReplaced lists the kinds of memories that no other memory replaces.
 var neverReplaced = []string{"episodic", "emotional", "capture", "cache", kindTurn, "constraint", "rule", "goal", selfModel}
 
-// findMarks compares a memory, whose text holds since a time, with those that share its words.
+// findMarks compares a memory, whose text holds since a time, with the memories that share its words.
 func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, since, at oplog.Time) (marks []oplog.Mark, err error) {
 	if len(m.Text) > statedBytes {
 		return nil, nil
@@ -138,8 +138,8 @@ func (s *Service) findMarks(ctx context.Context, db oplog.DB, m *oplog.Memory, s
 	})
 }
 
-// holdsSince returns the time since which a memory's text holds: of a current one its last correction. A correction of
-// a superseded one is about the past.
+// holdsSince returns the time since which a memory's text holds: for a current memory, its last correction. A
+// correction of a superseded memory is about the past.
 func holdsSince(v *state.View, db oplog.DB, m *oplog.Memory) oplog.Time {
 	if m.By != "" {
 		return m.Created
@@ -147,7 +147,7 @@ func holdsSince(v *state.View, db oplog.DB, m *oplog.Memory) oplog.Time {
 	return max(m.Created, v.Corrected(db, m))
 }
 
-// markOf says that a memory replaces another, and how the list of conflicts tells it.
+// markOf returns the mark by which a memory replaces another, with its record in the list of conflicts.
 func markOf(older, newer *oplog.Memory, r mind.Replacement, at oplog.Time) oplog.Mark {
 	c := oplog.ConflictRow{ID: oplog.NewID(), Type: r.Kind, Priority: oplog.Low, Entity: r.Subject, Relation: r.Relation, Detected: at}
 	switch r.How {
@@ -164,8 +164,8 @@ func markOf(older, newer *oplog.Memory, r mind.Replacement, at oplog.Time) oplog
 		Surely: r.How == mind.Stated && isSingleStatement(older.Text), Record: c}
 }
 
-// isSingleStatement reports whether a text says one thing: one that says more is not left out for the one that is
-// replaced.
+// isSingleStatement reports whether a text makes a single statement. A text with more statements stays in answers
+// when one of them is replaced.
 func isSingleStatement(text string) bool {
 	text = strings.TrimRight(strings.TrimSpace(text), ".!")
 	return !strings.ContainsAny(text, ".!;,\n") && !strings.Contains(text, " and ")

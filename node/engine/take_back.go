@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// planTakeBack makes the operation that takes back the merge or split which a memory went into or came from; nil when
-// its last change is none. Of a memory that one of these made, a correction since then is undone first.
+// planTakeBack returns the operation that reverts the merge or split that a memory went into or came from; nil if its
+// last change is neither. If such a memory was corrected since then, the correction is undone first.
 func (s *Service) planTakeBack(c api.Caller, q *api.UndoRequest) (op *oplog.TakeBack, err error) {
 	if q.Revision != nil {
 		return nil, nil
@@ -37,7 +37,7 @@ func (s *Service) planTakeBack(c api.Caller, q *api.UndoRequest) (op *oplog.Take
 	})
 }
 
-// fillTakeBack adds what a merge or split made, as far as it is still there, and all its sources.
+// fillTakeBack adds the remaining products of a merge or split, and all its sources.
 func fillTakeBack(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memory, made []string) error {
 	var sources []string
 	for _, rid := range made {
@@ -82,7 +82,7 @@ func fillTakeBack(v *state.View, c api.Caller, op *oplog.TakeBack, m *oplog.Memo
 	return nil
 }
 
-// takeBack ends a merge or a split.
+// takeBack reverts a merge or a split.
 func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest, op *oplog.TakeBack) (*api.Undone, error) {
 	w := write{key: q.Key, digest: undoDigest(q)}
 	if q.Expected != nil {
@@ -102,8 +102,9 @@ func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest
 	return s.describeTakeBack(c, q, done, done.Results[len(w.ops)-1])
 }
 
-// describeTakeBack answers an undo that ended a merge or a split. Its result has the rows of what was made, then as
-// many sources as its number says, then what something made had superseded, and no id, as a correction's has.
+// describeTakeBack returns the answer to an undo that reverted a merge or a split. The rows of its result are the
+// products, then as many sources as its number says, then the memories that a product had superseded. Unlike a
+// correction's result it has no id.
 func (s *Service) describeTakeBack(c api.Caller, q *api.UndoRequest, done Written, r oplog.Result) (*api.Undone, error) {
 	a := &api.Undone{RID: q.RID, Index: field.Token(done.Index)}
 	return a, s.state.Inspect(func(v *state.View) {
@@ -126,8 +127,8 @@ func wasMade(v *state.View, db oplog.DB, rid string, of []string) bool {
 	})
 }
 
-// replayedTakeBack answers a repeated undo of a merge or split by its key; nil when the key has no such answer. By
-// now there is nothing to take back, so the operation that it proposes is rejected for a key that is not known.
+// replayedTakeBack returns the answer to a repeated undo of a merge or split, by its key; nil if the key has no such
+// answer. By now there is nothing to revert, so the operation that it proposes is rejected unless the key is known.
 func (s *Service) replayedTakeBack(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
 	before, err := state.Get(s.state, func(v *state.View) bool {
 		m, ok := v.Memory(c.DB, q.RID)

@@ -15,14 +15,15 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A task is a memory under a key that ends in its id: the id finds it in any namespace, the folder lists those of one.
+// A task is a memory under a key that ends in its id. The id finds it in any namespace; the folder lists those of
+// one.
 
 const (
 	taskFolder = "/.tasks/"
 	kindTask   = "task"
 )
 
-// errNoTask rejects a request for a task that is not there.
+// errNoTask rejects a request for a task that does not exist.
 var errNoTask = &oplog.Error{Kind: oplog.NotFound, Text: "no such task"}
 
 // urgencies are the priorities of tasks, the most urgent first.
@@ -55,7 +56,7 @@ func findTask(v *state.View, db oplog.DB, id string) (*oplog.Memory, error) {
 	return m, nil
 }
 
-// currentTask finds a task in a state that has all that was acknowledged anywhere.
+// currentTask finds a task in a state that has everything that was acknowledged on any node.
 func (s *Service) currentTask(ctx context.Context, db oplog.DB, id string) (m *oplog.Memory, err error) {
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil {
 		return nil, err
@@ -121,8 +122,8 @@ func (s *Service) tasks(v *state.View, c api.Caller, q *api.TasksRequest) (*api.
 	return list, nil
 }
 
-// changeTask is a correction. One that is decided from a revision which another client replaces is decided again,
-// unless the request names the revision.
+// changeTask corrects a task. If another client changes the task meanwhile, it decides the correction again, unless
+// the request names the revision.
 func (s *Service) changeTask(ctx context.Context, c api.Caller, q *api.ChangeTaskRequest) (*api.ChangedTask, error) {
 	if q.Status == nil && q.Priority == nil && q.Title == nil {
 		return nil, oplog.Errorf(oplog.Invalid, "nothing to change: give a status, a priority or a title")

@@ -16,7 +16,7 @@ import (
 
 const day = 24 * time.Hour
 
-// dayTime is a day in the log's unit.
+// dayTime is the length of a day in the log's unit.
 const dayTime = oplog.Time(day / time.Microsecond)
 
 // staleImportance is the least importance of a memory that counts as stale.
@@ -30,7 +30,7 @@ func parseDays(days float64) (oplog.Time, error) {
 	return oplog.Time(days * float64(dayTime)), nil
 }
 
-// staleMemories are important and were not recalled for so many days, the most important first.
+// staleMemories returns important memories that were not recalled for so many days, the most important first.
 func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest) (*api.MemoryItems, error) {
 	silent, err := parseDays(q.Days)
 	if err != nil {
@@ -48,11 +48,11 @@ func (s *Service) staleMemories(v *state.View, c api.Caller, q *api.StaleRequest
 	return itemsOf(v, c, rows, api.Limit(q.Limit), cut), nil
 }
 
-// firstPlace is the place before all memories.
+// firstPlace is the position before all memories.
 var firstPlace = state.TimePosition{At: oplog.FirstTime}
 
-// itemsOf are the first n memories of a list of outlines, as far as there is room. cut says that it was made from the
-// first rows of a walk.
+// itemsOf returns the first n memories of a list of outlines that fit the budget. cut means that the list was made
+// from the first rows of a walk only.
 func itemsOf(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut bool) *api.MemoryItems {
 	list, left := readFull(v, c.DB, outlines[:min(len(outlines), n)], c.Hold)
 	a := &api.MemoryItems{Items: api.Each(list, memoryOf), Count: len(list), Left: left}
@@ -62,10 +62,10 @@ func itemsOf(v *state.View, c api.Caller, outlines []*oplog.Memory, n int, cut b
 	return a
 }
 
-// narrower tells how to see what a list has no place for.
+// narrower returns a suggestion for how to see the rows that did not fit into a list.
 const narrower = "narrow the request"
 
-// pageByTime is a page of a walk by time, as far as there is room. keyed says where a row stands in the walk.
+// pageByTime returns a page of a walk by time that fits the budget. keyed returns the position of a row in the walk.
 func pageByTime(c api.Caller, cursor string, limit int, walk func(from state.TimePosition, f func(*oplog.Memory) bool),
 	from state.TimePosition, keyed func(*oplog.Memory) oplog.Time, wanted func(*oplog.Memory) bool) (*api.MemoryItems, error) {
 	if cursor != "" {
@@ -95,14 +95,14 @@ func pageByTime(c api.Caller, cursor string, limit int, walk func(from state.Tim
 	return a, nil
 }
 
-// outlined makes a walk over memories one over their outlines.
+// outlined converts a walk over memories to one over their outlines.
 func outlined(walk func(func(*oplog.Memory) bool)) func(func(*oplog.Memory) bool) {
 	return func(f func(*oplog.Memory) bool) {
 		walk(func(m *oplog.Memory) bool { return f(outline(m)) })
 	}
 }
 
-// upcoming are the memories that are due within so many days, the soonest first.
+// upcoming returns the memories that are due within so many days, the soonest first.
 func (s *Service) upcoming(v *state.View, c api.Caller, q *api.UpcomingRequest) (*api.MemoryItems, error) {
 	ahead, err := parseDays(q.Days)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// stampDraft says in a draft who writes it. The client's part is the name of its agent, and a class below its own.
+// stampDraft sets the writer of a draft. The client provides only the name of its agent, and a class below its own.
 func stampDraft(c api.Caller, d *api.Draft) error {
 	by := c.Stamp()
 	switch {
@@ -20,14 +20,14 @@ func stampDraft(c api.Caller, d *api.Draft) error {
 	case oplog.TrustBelow(by.Trust, d.Trust) > 0:
 		return api.TooTrusted("trust: this caller writes as %s at most, got %s", by.Trust, d.Trust)
 	}
-	if d.Dialect == "" { // an import by an operator brings it
+	if d.Dialect == "" { // an operator's import has its own
 		d.Writer, d.Dialect = by.Writer, by.Dialect
 	}
 	return nil
 }
 
-// requireQuarantinable rejects an operation that writes what cannot wait in quarantine, to a caller whose texts all
-// do.
+// requireQuarantinable rejects an operation that writes values for which there is no quarantine, if the policy
+// quarantines all texts of the caller.
 func requireQuarantinable(c api.Caller, op *api.Op) error {
 	if !c.Held() || !op.Writes || op.Waits {
 		return nil
@@ -35,13 +35,14 @@ func requireQuarantinable(c api.Caller, op *api.Op) error {
 	return quarantineError("%s: what this token writes waits in quarantine, and this cannot wait: use remember, or a token without that policy", op.Name)
 }
 
-// quarantineError rejects what cannot wait in quarantine, to a caller whose texts do.
+// quarantineError returns the error for a value for which there is no quarantine, if the caller's texts are
+// quarantined.
 func quarantineError(format string, args ...any) error {
 	return &api.Refusal{Code: "quarantined", Err: oplog.Errorf(oplog.Denied, format, args...)}
 }
 
-// importStamp gives an imported memory the stamp of its line, as far as the importer may vouch for it. A line that
-// names no class is an agent's.
+// importStamp returns the stamp of an imported memory: that of its line, limited to the importer's own trust. A line
+// without a class gets the class of an agent.
 func (im *importer) importStamp(d *api.Draft, l *api.ImportedLine) {
 	by := im.c.Stamp()
 	d.Trust = oplog.LowestTrust(d.Trust, by.Trust)
@@ -55,8 +56,8 @@ func (im *importer) importStamp(d *api.Draft, l *api.ImportedLine) {
 	}
 }
 
-// quarantine marks a memory that the caller's policy distrusts. One in quarantine has no key: whoever reads or writes
-// that key would meet it.
+// quarantine marks a memory that the caller's policy distrusts. It removes the memory's key, because clients that
+// read or write that key would find it.
 func quarantine(c api.Caller, op *oplog.Remember) error {
 	op.Held = oplog.Quarantines(c.Policy.Quarantine, op.Trust)
 	if op.Held && op.Path != "" {
@@ -65,7 +66,7 @@ func quarantine(c api.Caller, op *oplog.Remember) error {
 	return nil
 }
 
-// lowTrust is a class that is trusted less than an agent; blank for the others.
+// lowTrust returns a class that is trusted less than an agent; blank for other classes.
 func lowTrust(class string) string {
 	if oplog.TrustBelow(class, oplog.TrustAgent) == 0 {
 		return ""
@@ -73,9 +74,9 @@ func lowTrust(class string) string {
 	return oplog.TrustOf(class)
 }
 
-const maxHeld = 200 // rows of a page of the quarantine
+const maxHeld = 200 // rows in a page of the quarantine
 
-// quarantined is a page of what waits.
+// quarantined returns a page of the memories in quarantine.
 func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequest) (*api.QuarantinePage, error) {
 	page, most, behind := &api.QuarantinePage{Memories: []api.Memory{}}, min(max(q.Limit, 1), maxHeld), oplog.Seq(0)
 	if q.After != "" {
@@ -100,8 +101,8 @@ func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequ
 	return page, nil
 }
 
-// release lets a memory out of quarantine, by a correction that changes nothing else: it brings what its text names and
-// its vector.
+// release releases a memory from quarantine, by a correction that changes nothing else. The correction carries the
+// names in the text, and the vector.
 func (s *Service) release(ctx context.Context, c api.Caller, q *api.ReleaseRequest) (*api.Released, error) {
 	if err := checkSize("reason", len(q.Reason), MaxReason); err != nil {
 		return nil, err
@@ -120,12 +121,12 @@ func (s *Service) release(ctx context.Context, c api.Caller, q *api.ReleaseReque
 }
 
 const (
-	mostOrigins   = 64 // memories that a chain names
-	deepestOrigin = 16 // merges that it goes through
+	mostOrigins   = 64 // memories in a chain
+	deepestOrigin = 16 // levels of merges
 )
 
-// origins is a memory and all that it was made of, through merges and resolved contradictions, with who wrote each.
-// Sources out of the caller's reach are left out.
+// origins returns a memory and all memories that it was made of, through merges and resolved contradictions, with
+// their writers. It leaves out sources that the caller may not read.
 func origins(v *state.View, c api.Caller, m *oplog.Memory) (all []api.Origin) {
 	within, seen := c.Reach(""), map[string]bool{}
 	var add func(m *oplog.Memory, into string, deep int)
@@ -152,7 +153,7 @@ func origins(v *state.View, c api.Caller, m *oplog.Memory) (all []api.Origin) {
 
 var showOrigin = api.Carry[oplog.Memory, api.Origin]()
 
-// explainOrigins adds to each row of an explained answer where it comes from.
+// explainOrigins adds to each row of an explained answer its origins.
 func (s *Service) explainOrigins(c api.Caller, hits []index.Hit, rows []api.Result) error {
 	return s.state.Inspect(func(v *state.View) {
 		for i := range rows {

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// A conversation is memories under numbered keys of one folder. A turn takes the number behind the last one, on the
+// A conversation is a folder of memories under numbered keys. A new turn takes the number after the last one, on the
 // condition that no memory has it: two turns at once on two nodes get two numbers.
 
 const (
@@ -24,7 +24,7 @@ const (
 	maxLabel   = 64 // bytes of a role or a status
 )
 
-// unsearchableDraft is the draft of a memory that is read by its key and id alone.
+// unsearchableDraft returns the draft of a memory that clients read only by its key or id.
 func unsearchableDraft(namespace, kind, text string, attributes any) api.Draft {
 	b, err := json.Marshal(attributes)
 	if err != nil {
@@ -35,7 +35,7 @@ func unsearchableDraft(namespace, kind, text string, attributes any) api.Draft {
 		Searchable: new(false)}
 }
 
-// checkText rejects a blank text, and one of more bytes than its bound.
+// checkText rejects a blank text, and a text with more bytes than its bound.
 func checkText(what, text string, most int) error {
 	if strings.TrimSpace(text) == "" {
 		return oplog.Errorf(oplog.Invalid, "%s: want words, got a blank text", what)
@@ -60,7 +60,7 @@ func turnsOf(v *state.View, db oplog.DB, namespace string) (all []*oplog.Memory,
 }
 
 // recordTurn adds a turn and forgets the oldest ones, in one entry. The oldest go first, so that a database at its
-// quota goes on with the conversations that it has.
+// quota can continue its conversations.
 func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTurnRequest) (*api.RecordedTurn, error) {
 	if err := cmp.Or(checkText("role", q.Role, maxLabel), checkText("content", q.Content, MaxText)); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (s *Service) recordTurn(ctx context.Context, c api.Caller, q *api.RecordTur
 	return nil, oplog.Errorf(oplog.Unavailable, "other clients write to the conversation all the time; retry")
 }
 
-// deleteSteps are the steps that forget turns.
+// deleteSteps returns the steps that forget turns.
 func deleteSteps(ns string, turns []*oplog.Memory) []api.BatchStep {
 	return api.Each(turns, func(m *oplog.Memory) api.BatchStep { return api.BatchStep{Op: "delete", Namespace: ns, Path: m.Path} })
 }

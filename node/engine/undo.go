@@ -15,11 +15,11 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// undo takes back the last change of a memory: a merge or a split, or else a correction or a move, by a correction back
-// to a revision. Its reason says so where the client gives none.
+// undo reverts the last change of a memory: a merge or a split, or else a correction or a move, by a correction back
+// to a revision. Without a reason from the client, its reason names the undo.
 //
-// Invariant: an undo that names no revision expects the one that it was decided from, so a correction that comes
-// between is not undone in place of the one that was looked at.
+// Invariant: an undo that names no revision expects the revision that it was decided from, so it never undoes a
+// correction that comes in between.
 func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
 	if err := checkSize("reason", len(q.Reason), MaxMetadata); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	return done, s.describeUndone(c.DB, q, done, w.Replayed)
 }
 
-// describeUndone completes the answer to an undo. The answer to a repeated one is that which its key got first: the
+// describeUndone completes the answer to an undo. A repeated undo gets the answer of the first one, because the
 // memory may be at a later revision by now.
 func (s *Service) describeUndone(db oplog.DB, q *api.UndoRequest, done *api.Undone, again bool) error {
 	return s.state.Read(func(v *state.View) error {
@@ -77,7 +77,7 @@ func (s *Service) describeUndone(db oplog.DB, q *api.UndoRequest, done *api.Undo
 	})
 }
 
-// restoreAnswer says of an undo what it answered when it was done.
+// restoreAnswer returns the answer that an undo got when it was applied.
 func restoreAnswer(m *oplog.Memory, all []oplog.Revision, q *api.UndoRequest, done *api.Undone) {
 	made := uint32(done.Revision)
 	done.Text = m.Text
@@ -90,15 +90,15 @@ func restoreAnswer(m *oplog.Memory, all []oplog.Revision, q *api.UndoRequest, do
 	}
 }
 
-// unembedded reports whether a memory lacks the vector that its client would have to send.
+// unembedded reports whether a memory lacks a vector that only its client can provide.
 func unembedded(v *state.View, db oplog.DB, m *oplog.Memory) bool {
 	d, _ := v.Database(db)
 	return d.Dim > 0 && (d.Embedder == nil || *d.Embedder == oplog.NoEmbedder) && m.Status == oplog.Active && m.Indexed() &&
 		len(v.Vector(db, m.Seq)) == 0
 }
 
-// planUndo makes the correction that brings a revision of a memory back. It returns that revision, and the number of
-// the current one.
+// planUndo returns the correction that restores a revision of a memory, that revision, and the number of the current
+// one.
 func (s *Service) planUndo(c api.Caller, q *api.UndoRequest) (op *oplog.Correct, was oplog.Revision, now uint32, err error) {
 	err = s.state.Read(func(v *state.View) error {
 		m, ok := v.Memory(c.DB, q.RID)
@@ -129,8 +129,8 @@ func (s *Service) planUndo(c api.Caller, q *api.UndoRequest) (op *oplog.Correct,
 	return op, was, now, err
 }
 
-// correctionTo makes a correction of all that a revision has. The text keeps the writer that it had then; Apply gives
-// it no higher class of trust than the memory has now.
+// correctionTo returns a correction that sets every field to a revision's value. The text keeps its writer of that
+// time; Apply gives it no higher class of trust than the memory has now.
 func correctionTo(was *oplog.Revision, now time.Time) *oplog.Correct {
 	if was.Metadata == nil {
 		was.Metadata = []byte("{}") // nil leaves it as it is
@@ -185,8 +185,8 @@ func revisionToRestore(v *state.View, db oplog.DB, m *oplog.Memory, number *uint
 	return was, nil
 }
 
-// lastChange returns which of a memory's revisions is the one before its last change. A correction whose text another
-// memory supersedes at once made two revisions, and is one change.
+// lastChange returns the revision before a memory's last change. A correction whose text another memory supersedes at
+// once makes two revisions, but counts as one change.
 func lastChange(all []oplog.Revision) int {
 	last := len(all) - 1
 	if last > 0 && all[last].From == all[last].Until && all[last].Text != all[last-1].Text &&
@@ -196,7 +196,7 @@ func lastChange(all []oplog.Revision) int {
 	return last
 }
 
-// noRevision rejects a revision that a memory does not have among its earlier ones.
+// noRevision returns the error for a revision that a memory does not have.
 func noRevision(rid string, number uint32, all []oplog.Revision) error {
 	if len(all) == 0 {
 		return oplog.Errorf(oplog.NotFound, "memory %s has no earlier revision: it was never corrected", rid)

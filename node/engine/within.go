@@ -10,14 +10,15 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// What a namespace knows, or those that a token is bound to. Agents put these answers into prompts, so nothing in them
-// may come from another namespace: what cannot be told to be of these alone is left out.
+// These functions describe one namespace, or the namespaces that a token is bound to. Agents put the answers into
+// prompts, so nothing in them may come from another namespace: facts that cannot be attributed to these namespaces
+// alone are left out.
 
 // maxNamed bounds the memories whose names are read.
 const maxNamed = 10_000
 
-// namesWithin lists the names in the newest memories within reach, by name. What kind a name is, all memories say
-// together: a bound token is not told. cut says that there are older memories.
+// namesWithin lists the names in the newest memories within reach, by name. The kind of a name comes from all
+// memories, so a bound token does not get it. cut reports whether there are older memories.
 func namesWithin(v *state.View, db oplog.DB, r oplog.Reach) (list []api.Entity, cut bool) {
 	by := map[string]*api.Entity{}
 	cut = v.NewestWithin(db, r, maxNamed, func(m *oplog.Memory) {
@@ -42,7 +43,7 @@ func namesWithin(v *state.View, db oplog.DB, r oplog.Reach) (list []api.Entity, 
 	return list, cut
 }
 
-// statsOf counts what is within reach. Relations and operations belong to no namespace.
+// statsOf counts the rows within reach. Relations and operations belong to no namespace.
 func statsOf(v *state.View, db oplog.DB, r oplog.Reach) oplog.Stats {
 	if r.All() {
 		return v.Stats(db)

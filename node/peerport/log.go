@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A log is the log of a database as peers know it.
+// A log is the log of a database in the form that peers get.
 type log struct {
 	v     *state.View
 	db    oplog.DB

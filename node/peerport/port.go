@@ -1,5 +1,5 @@
-// Package peerport answers what other nodes request beyond consensus: a node's status, its databases, operations of its
-// log (OPLOG_PULL), and to store operations of a peer that is not a member (OPLOG_PUSH).
+// Package peerport answers the requests of other nodes outside consensus: a node's status, its databases, operations
+// of its log (OPLOG_PULL), and storing operations of a peer that is not a member (OPLOG_PUSH).
 //
 // It translates frames (wire) to operations (oplog) and back. It opens no connection and knows no member: folder raft
 // owns the peer port, has checked the cluster secret, and calls Peer from a goroutine a frame. It writes nothing
@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// Config says what a port works with. All of it is required.
+// Config configures a port. All fields are required.
 type Config struct {
 	State *state.State
 
@@ -26,7 +26,7 @@ type Config struct {
 
 	// Status returns what this node knows of the cluster without asking other nodes: they send this request to it.
 	Status func() (*wire.ClusterStatusResult, error)
-	// Record fills in what a pushed record leaves open, and rejects one that no client of ours could store.
+	// Record completes a pushed record, and rejects a record that no client of ours could store.
 	Record func(*api.Draft) (*oplog.Remember, error)
 	// Push takes operations through the log, each once, and returns how many were new. It calls refused for each that
 	// can never be stored here. A node that does not lead returns an error.
@@ -40,7 +40,7 @@ type Config struct {
 // Port answers peers. Its methods may be called from any goroutine.
 type Port struct{ cfg Config }
 
-// New makes a port.
+// New returns a port.
 func New(cfg Config) *Port { return &Port{cfg} }
 
 // handlers maps each request that other nodes may send to the method that answers it.
@@ -72,16 +72,16 @@ func (p *Port) Peer(ctx context.Context, f wire.Frame) (wire.Frame, error) {
 	return wire.Pack(op, f.Stream, m, f.JSON())
 }
 
-// A refusal is sent to a peer as it is, without the table of errors.
+// A refusal is an error that is sent to a peer unchanged, without the table of errors.
 type refusal struct{ frame wire.Error }
 
 func (r *refusal) Error() string { return r.frame.Message }
 
-// errSnapshotRequired tells a reader that what it asks for has left the log.
+// errSnapshotRequired tells a reader that the requested part has left the log.
 var errSnapshotRequired = &refusal{wire.Error{Code: wire.CodeInternal, Message: "the cursor is older than the retained log",
 	Details: wire.JSON(`{"snapshot_required":true}`)}}
 
-// database is the database that a peer names.
+// database returns the database that a peer names.
 func database(v *state.View, name string) (oplog.Database, error) {
 	d, ok := v.DatabaseNamed(name)
 	if !ok {

@@ -18,7 +18,7 @@ const (
 	maxPullBytes = 4 << 20 // a page leaves room in a frame whatever its last entry is
 )
 
-// pull answers with the operations behind a cursor, a page at a time.
+// pull answers with a page of the operations after a cursor.
 func (p *Port) pull(_ context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
 	var m wire.OplogPull
 	if err := wire.Unpack(f, &m, wire.MaxPlainPeer); err != nil {
@@ -86,7 +86,7 @@ func behind(since oplog.HLC, sinceID *string, h oplog.HLC, id string) bool {
 
 var pullMemory = api.Made[oplog.Content, api.PeerMemory]()
 
-// pulled is an operation in the form that peers exchange; ok is false for those that are no peer's business.
+// pulled returns an operation in the form that peers exchange; ok is false for operations that peers do not get.
 func (l *log) pulled(o oplog.Outcome, i int, op oplog.Op) (e wire.OplogEntry, ok bool) {
 	actor := l.actor.String()
 	e = wire.OplogEntry{OpID: l.id(o.HLC, i), Timestamp: o.HLC.Time().Seconds(), ActorID: actor, OriginActor: actor,

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// push takes operations of a peer that is not a member through the log, each once. Only a leader does: see
+// push writes operations of a peer that is not a member to the log, each once. Only a leader does so: see
 // Config.Push.
 func (p *Port) push(ctx context.Context, f wire.Frame) (wire.Op, wire.Message, error) {
 	r := &wire.OplogPushOK{LastHLC: []byte{}}
@@ -72,8 +72,8 @@ func (p *Port) fresh(m *wire.OplogPush) (fresh []*wire.OplogEntry, err error) {
 
 var pushMemory = api.Made[api.PeerMemory, api.Draft]()
 
-// foreign reads what this version can make of a pushed operation. A payload that is too long to be stored is left out
-// where it is a memory's.
+// foreign returns the operation that this version makes from a pushed operation. It leaves out a memory's payload
+// that is too long to be stored.
 func (p *Port) foreign(e *wire.OplogEntry) (*oplog.Foreign, error) {
 	op := &oplog.Foreign{OpID: e.OpID, Type: e.OpType, Payload: e.Payload, HLC: e.HLC, Actor: e.ActorID, Origin: e.OriginActor}
 	var in struct {
