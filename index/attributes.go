@@ -30,7 +30,7 @@ type attributeValue struct {
 	capturing
 }
 
-// enter gives a row an attribute, and returns its value.
+// enter adds an attribute to a row, and returns its value.
 func (a *attributes) enter(with filter.Attribute, row uint32) *attributeValue {
 	of := a.named[with.Name]
 	if of == nil {

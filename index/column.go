@@ -25,7 +25,7 @@ type mutable struct {
 	halfLife, importance float64
 }
 
-// row is the column with the current numbers.
+// row returns the column with the current numbers.
 func (c *column) row() rank.Row {
 	r := c.Row
 	if w := c.now.Load(); w != nil {

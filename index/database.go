@@ -213,8 +213,8 @@ func (d *database) add(w *prepared, old uint32, corrected bool) (row uint32) {
 	return row
 }
 
-// group is a namespace's number in the text index. Two namespaces whose hashes collide share their statistics, on
-// every replica alike.
+// group returns a namespace's number in the text index. Two namespaces whose hashes collide share their statistics,
+// on every replica alike.
 func group(namespace string) uint32 {
 	h := fnv.New32a()
 	h.Write([]byte(namespace))

@@ -142,7 +142,7 @@ func (t touched) addUnread(db oplog.DB, list memories) {
 	}
 }
 
-// rows are the memories an operation touches.
+// rows returns the memories an operation touches.
 func rows(op oplog.Op) []string {
 	switch op := op.(type) {
 	case *oplog.Remember:

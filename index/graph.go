@@ -42,7 +42,7 @@ func newNames() names {
 	return names{entities: map[string][]string{}, aliases: map[string]map[string][]alias{}}
 }
 
-// fold is a name's words in lower case, and in one of the ways to write letters with marks.
+// fold returns a name's words in lower case, and in one of the ways to write letters with marks.
 func fold(name string) string { return strings.Join(foldWords(name), " ") }
 
 func foldWords(s string) []string {
@@ -313,7 +313,7 @@ func contains(sorted, terms []string) bool {
 	return true
 }
 
-// candidate is the i-th of cands followed by fresh.
+// candidate returns the i-th of cands followed by fresh.
 func candidate(cands, fresh []rank.Candidate, i int) *rank.Candidate {
 	if i < len(cands) {
 		return &cands[i]
@@ -335,7 +335,7 @@ func (in *question) halvedIfMerged(row uint32, proximity float64) float64 {
 	return proximity
 }
 
-// graphOrder is the score by which rows that only the graph found are ordered.
+// graphOrder returns the score by which rows that only the graph found are ordered.
 func (in *question) graphOrder(c rank.Candidate) float64 {
 	return float64(in.cols.at(c.Row).row().Importance * (.3 + float64(.7*c.Graph)))
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config says which state an index follows and where it stores what it derives.
+// Config holds the state that an index follows and the directory for its files.
 type Config struct {
 	Dir    string // of this index alone
 	State  *state.State
@@ -121,7 +121,7 @@ func (x *Index) Rebuild(ctx context.Context) (oplog.Index, error) {
 	return x.rebuild(ctx)
 }
 
-// rebuild is Rebuild for a caller that holds following.
+// rebuild is like Rebuild, but its caller holds following.
 func (x *Index) rebuild(ctx context.Context) (oplog.Index, error) {
 	x.checkpoints.wait()
 	x.checkpoints.last = nil

@@ -17,7 +17,7 @@ type members struct {
 // membersSlack bounds a facet's list: it may hold as many rows without the facet as with it, plus this number.
 const membersSlack = 64
 
-// enter gives a live row its facet.
+// enter adds a live row's facet.
 func (d *database) enter(rows *columnView, row, facet uint32) {
 	rows.facet(row).Store(facet)
 	k := rows.chunks[row/chunkRows]

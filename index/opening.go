@@ -67,7 +67,7 @@ func (x *Index) acquire(id oplog.DB) (d *database, err error) {
 	}
 }
 
-// pin is acquire for an index that is open; nil for one that is not.
+// pin is like acquire, but only for an open index; it returns nil for a closed one.
 func (x *Index) pin(id oplog.DB) (*database, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -72,7 +72,7 @@ const (
 	merges    = 4      // pieces of about the same size that are merged
 )
 
-// class is equal for pieces of about the same size.
+// class returns a number that is equal for pieces of about the same size.
 func class(size, unit int) int { return bits.Len(uint(size/unit)) / bits.Len(merges-1) }
 
 // mergedFrom returns the first of the pieces that are merged with a new piece of a size after them.

@@ -118,14 +118,14 @@ type Info struct {
 	Left []Left // rows that each filter left, if the query asks for them (Explain)
 }
 
-// Left says how many rows passed a filter and those before it.
+// Left returns the number of rows that passed a filter and those before it.
 type Left struct {
 	Filter string // its name in a request, or the JSON of a part of Match
 	Rows   int
 }
 
-// Lists says that a query has neither words nor a vector: every row that passes its filters belongs to the answer, the
-// newest first, with a score of 0.
+// Lists reports whether a query has neither words nor a vector: every row that passes its filters belongs to the
+// answer, the newest first, with a score of 0.
 func (q *Query) Lists() bool { return len(q.Vector) == 0 && strings.TrimSpace(q.Text) == "" }
 
 // MaxK bounds Query.K and Query.Deep.

@@ -57,7 +57,7 @@ func (x *Index) tidy() error {
 	return nil
 }
 
-// dirName is the name of a database's directory. Each rebuild has its own directory.
+// dirName returns the name of a database's directory. Each rebuild has its own directory.
 func dirName(id oplog.DB, gen int) string {
 	return strconv.Itoa(int(id)) + "-" + strconv.Itoa(gen)
 }

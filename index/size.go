@@ -8,7 +8,7 @@ type Size struct {
 	Vectors int
 }
 
-// Size says how large a database's index is; zero for one that is not open.
+// Size returns the size of a database's index; zero if it is not open.
 func (x *Index) Size(db oplog.DB) (s Size) {
 	d := x.database(db)
 	if d == nil {

@@ -22,7 +22,7 @@ func OpenDir(dir string) (Embedder, error) {
 	return OpenBert(dir, bert.Options{})
 }
 
-// KindOf says which kind of embedder reads a model's directory.
+// KindOf returns the kind of embedder that reads a model's directory.
 func KindOf(dir string) (string, error) {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -98,7 +98,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// log1p is ln(1+x) by a series, for the library's differs by machine; x is not negative.
+// log1p returns ln(1+x), computed by a series because the library's result differs by machine; x is not negative.
 func log1p(x float64) float64 {
 	frac, e := math.Frexp(1 + x)
 	s := (frac - 1) / (frac + 1)

@@ -81,7 +81,7 @@ func Cut(text string, most int) string {
 	return cmp.Or(strings.ToValidUTF8(text[:min(len(text), most)], ""), " ")
 }
 
-// unreachable says why there was no answer.
+// unreachable returns the reason why there was no answer.
 func (s *Server) unreachable(err error) error {
 	var dial *net.OpError
 	var name *net.DNSError

@@ -131,7 +131,7 @@ func (r *Ranker) layOutRun(turns []turn, line []uint64, talk int) {
 	}
 }
 
-// rowAt is the row at a place of a session, if there is one.
+// rowAt returns the row at a place of a session, if there is one.
 func (r *Ranker) rowAt(line []uint64, place int) (row uint32, ok bool) {
 	if place < 0 || place >= len(line) {
 		return 0, false
@@ -145,8 +145,8 @@ const (
 	unlinkedAfter = 24 * 3600 * 1e6
 )
 
-// linkStrength says how surely two rows that follow each other are turns of one exchange: both have a speaker, and the
-// second came shortly after the first.
+// linkStrength returns how likely two consecutive rows are turns of one exchange: both have a speaker, and the second
+// came shortly after the first.
 func linkStrength(a, b *Row) float64 {
 	if a == nil || a.Speaker == "" || b.Speaker == "" {
 		return 0
@@ -225,8 +225,8 @@ func (r *Ranker) weighNeighbours(c *entry) {
 	c.passage = float64(r.set.Passage * r.matched(sum, covered))
 }
 
-// sessions gives every row the standardised match of its session, in [-3, 3]. Few sessions
-// say little about each other: below ten the figure shrinks.
+// sessions sets each row's standardised match of its session, in [-3, 3]. Few sessions say little about each other:
+// below ten the value shrinks.
 func (r *Ranker) sessions() {
 	n, mean := r.corpus.Sessions()
 	if n < 2 || r.set.Session == 0 || r.perfect <= 0 {

@@ -28,7 +28,7 @@ func decay(importance, halfLife, elapsed float64) float64 {
 	return importance * exact.Exp(-max(elapsed, 0)/halfLife*math.Ln2)
 }
 
-// recency is 1 for a new row and falls by e a week; age is in seconds.
+// recency returns 1 for a new row, and falls by a factor of e each week; age is in seconds.
 func recency(age float64) float64 { return exact.Exp(-max(age, 0) / (7 * 86400)) }
 
 // gate lets importance count only where there is a match.
@@ -41,7 +41,7 @@ func (w Weights) importance(sim, importance float64) float64 {
 // Rarity returns the divisor of an entity's proximity: 1 + ln of its number of mentions.
 func Rarity(mentions uint64) float64 { return 1 + exact.Ln(float64(max(mentions, 1))) }
 
-// freshness is a factor between 1 and 1+bound.
+// freshness returns a factor between 1 and 1+bound.
 func (w Weights) freshness(decay, recency, bound float64) float64 {
 	sum := w.Decay + w.Recency
 	if sum <= 0 {

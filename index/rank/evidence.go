@@ -157,7 +157,7 @@ func (r *Ranker) cand(c *entry) *Candidate {
 	return &r.cands[c.cand]
 }
 
-// tfs are the frequencies of the question's terms in a row; empty when words did not find it.
+// tfs returns the frequencies of the question's terms in a row; empty when words did not find it.
 func (r *Ranker) tfs(c *entry) []uint16 {
 	if c.cand < 0 {
 		return nil

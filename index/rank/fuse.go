@@ -77,7 +77,7 @@ func (r *Ranker) cosine(c *entry) (float64, bool) {
 	return max(-1, min(k.Vector, 1)), true
 }
 
-// vector is a row's similarity: its cosine, where that is positive.
+// vector returns a row's similarity: its cosine, where that is positive.
 func (r *Ranker) vector(c *entry) (float64, bool) {
 	v, ok := r.cosine(c)
 	return max(0, v), ok
@@ -122,9 +122,9 @@ func (r *Ranker) findOutliers() {
 	}
 }
 
-// surprise is the negative logarithm of the probability that chance puts a row of this place so many deviations above
-// the middle of all rows that it is among. From minDeviations on the tail of a normal distribution is close to its
-// density over the distance.
+// surprise returns the negative logarithm of the probability that chance puts a row of this place so many deviations
+// above the middle of all rows that it is among. From minDeviations on the tail of a normal distribution is close to
+// its density over the distance.
 func surprise(deviations, among float64, place int) float64 {
 	tail := float64(deviations*deviations)/2 + exact.Ln(deviations*math.Sqrt(2*math.Pi))
 	return tail - exact.Ln(max(among/float64(place), 1))
@@ -218,7 +218,7 @@ func (r *Ranker) lift() {
 // odds returns x for the relevance x/(1+x).
 func odds(relevance float64) float64 { return relevance / (1 - relevance) }
 
-// nthBest is the relevance of the row at the place liftBase, or of the last when there are fewer.
+// nthBest returns the relevance of the row at the place liftBase, or of the last when there are fewer.
 func (r *Ranker) nthBest() float64 {
 	var top [liftBase]float64 // falling
 	for i := range r.entries {

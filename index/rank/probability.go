@@ -45,7 +45,7 @@ func (r *Ranker) probabilities(top []*entry, out []Scored) {
 	}
 }
 
-// evidence says how much of what was asked a row has, 0 to 1.
+// evidence returns how much of the question a row covers, 0 to 1.
 func (r *Ranker) evidence(c *entry) float64 {
 	words := 0.0
 	if n := len(r.weight); n > 0 {

@@ -235,7 +235,7 @@ func insert(top []*entry, c *entry, k int, order func(a, b *entry) int) []*entry
 	return top
 }
 
-// bound is a score that a row cannot exceed, whatever its age.
+// bound returns a score that a row cannot exceed, whatever its age.
 func (r *Ranker) bound(c *entry, last float64) float64 {
 	importance := 0.0
 	if r.set.Importance {
@@ -244,9 +244,9 @@ func (r *Ranker) bound(c *entry, last float64) float64 {
 	return r.boundOf(c.relevance, importance, last)
 }
 
-// boundOf is a score that no row of this relevance and importance exceeds. A result below last may be a looser bound:
-// that saves most rows the exponential. math.Exp differs in its last bits between machines; the added 1e-8 makes up for
-// that.
+// boundOf returns a score that no row of this relevance and importance exceeds. A result below last may be a looser
+// bound: that saves most rows the exponential. math.Exp differs in its last bits between machines; the added 1e-8
+// makes up for that.
 func (r *Ranker) boundOf(relevance, importance, last float64) float64 {
 	b := relevance*(1+max(r.set.Freshness, 0)) + 1e-8
 	if !r.set.Importance {

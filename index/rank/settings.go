@@ -52,7 +52,7 @@ func (s *Settings) Learn(w Weights) {
 	s.Vector = float64(Defaults().Vector * 2 * w.Sim)
 }
 
-// trust is the factor on a row whose writer is so many classes below an agent.
+// trust returns the factor on a row whose writer is so many classes below an agent.
 func (s *Settings) trust(below uint8) float64 {
 	f := 1.0
 	for range below {
@@ -90,5 +90,5 @@ func (s *Settings) Off(name string) bool {
 	return f != nil
 }
 
-// Switches are the names that Off knows.
+// Switches returns the names that Off knows.
 func Switches() []string { return slices.Sorted(maps.Keys(switches)) }

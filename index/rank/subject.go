@@ -48,7 +48,7 @@ func (s *subject) of(name string) speaker {
 	return k
 }
 
-// words are a text's words in lower case.
+// words returns a text's words in lower case.
 func words(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -49,7 +49,7 @@ func (x *Index) Flush() error {
 	return x.bleve.Batch(x.batch)
 }
 
-// Merge makes one segment of all that was added.
+// Merge merges everything that was added into one segment.
 func (x *Index) Merge(ctx context.Context) error {
 	if err := x.Flush(); err != nil {
 		return err

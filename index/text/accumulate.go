@@ -310,7 +310,7 @@ func stepOf(score float64) int {
 	return max(0, min(int(math.Float64bits(score)>>scoreShift)-scoreFirst, scoreSteps-1))
 }
 
-// stepScore is the lowest score of a step.
+// stepScore returns the lowest score of a step.
 func stepScore(step int) float64 {
 	if step == 0 {
 		return 0

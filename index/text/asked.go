@@ -264,7 +264,7 @@ func (q *questionParser) ago(n int, unit int16) (from, to time.Time) {
 	return addUnits(from, unit, -near), addUnits(from, unit, max(near, 1))
 }
 
-// startOf is the first day of the week, month, quarter or year that a day is in, or the day.
+// startOf returns the first day of the week, month, quarter or year that a day is in, or the day.
 func startOf(day time.Time, unit int16) time.Time {
 	switch unit {
 	case 'w':

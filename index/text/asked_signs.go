@@ -64,7 +64,7 @@ func (q *questionParser) spaceless(a *AskedTime) bool {
 	return false
 }
 
-// signed is the piece of a text that is a date, around the sign of its month.
+// signed returns the piece of a text that is a date, around the sign of its month.
 func signed(text string, month int, d date) string {
 	_, before := numberAtEnd(text[:month])
 	if d.year > 0 {

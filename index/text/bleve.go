@@ -59,7 +59,7 @@ type snapshot struct {
 	segments []*segmentInfo        // parallel to reader.Segments()
 }
 
-// open are the segments that the reader has open.
+// open returns the segments that the reader has open.
 func (s *snapshot) open() []*scorch.SegmentSnapshot {
 	if s.reader == nil {
 		return nil

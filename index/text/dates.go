@@ -191,14 +191,14 @@ func signedDate(before, behind string) (d date, ok bool) {
 	return d, d.day > 0 || d.year > 0
 }
 
-// numberAtEnd is the number at the end of a text, as number reads it, and what stands before it.
+// numberAtEnd returns the number at the end of a text, as number reads it, and the text before it.
 func numberAtEnd(s string) (n int, before string) {
 	s = strings.TrimSuffix(s, " ")
 	before = strings.TrimRightFunc(s, unicode.IsDigit)
 	return number(fold(s[len(before):])), before
 }
 
-// cutSuffix is a text without the first of some endings that it has.
+// cutSuffix returns a text without the first of the given endings that it has.
 func cutSuffix(s string, endings ...string) (before string, found bool) {
 	s = strings.TrimSuffix(s, " ")
 	for _, end := range endings {

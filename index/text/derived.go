@@ -27,7 +27,7 @@ func derivations(term string) (out []string) {
 	return out
 }
 
-// basesOf are a term's beginnings before an ending, without a letter that was doubled for it.
+// basesOf returns a term's beginnings before an ending, without a letter that was doubled for it.
 func basesOf(term string) (out []string) {
 	for _, e := range endings {
 		base, ok := strings.CutSuffix(term, e)

@@ -15,8 +15,8 @@ var ErrLocked = errors.New("text index in use")
 // read. The index is derived: close it, remove its directory and rebuild it.
 var ErrCorrupt = errors.New("text index corrupt")
 
-// ErrVersion says that another version of Cairn wrote the stored index. It is not damage, and nothing reads it
-// either.
+// ErrVersion reports that another version of Cairn wrote the stored index. The index is not damaged, but this version
+// cannot read it.
 var ErrVersion = errors.New("written by another version")
 
 func corrupt(err error) error {

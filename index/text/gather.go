@@ -144,7 +144,7 @@ func without(list []posting, rows []tailRow) []posting {
 	return list
 }
 
-// release gives back the buffers of a search. Its lists must not be used afterwards.
+// release returns the buffers of a search to their pool. Its lists must not be used afterwards.
 func (s *search) release() {
 	s.snap.release()
 	s.scratch.forget()

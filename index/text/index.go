@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/spread"
 )
 
-// Config says where an index lives.
+// Config configures an index.
 type Config struct {
 	// Dir is the directory of this index alone, created if absent. Without one everything stays in the tail: no Bleve,
 	// no file, no goroutine. That is for few rows.

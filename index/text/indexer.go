@@ -21,7 +21,7 @@ const (
 // several times the block's memory.
 var roundBlocks = min(4, runtime.GOMAXPROCS(0))
 
-// runIndexer is the goroutine that writes to Bleve; no other does.
+// runIndexer is the task that writes to Bleve; no other task does.
 func (x *Index) runIndexer() {
 	for range x.wake {
 		for {

@@ -36,7 +36,7 @@ var irregular = func() map[string]string {
 // british are the beginnings of words that British English spells with our, and American English with or.
 var british = strings.Fields("behaviour colour endeavour favour flavour harbour honour humour labour neighbour rumour")
 
-// american is a word in the American spelling: colourful as colorful.
+// american returns a word in the American spelling: colourful as colorful.
 func american(word string) string {
 	for _, w := range british {
 		if rest, ok := strings.CutPrefix(word, w); ok {

@@ -79,7 +79,7 @@ const (
 	englishWord    = 1 << 15 // the other bits are languages
 )
 
-// functionWords says of which languages a folded word is a function word.
+// functionWords maps folded words to the languages in which they are function words.
 var functionWords = func() map[string]uint16 {
 	m := make(map[string]uint16)
 	for w := range stops {
@@ -271,7 +271,7 @@ func romanianStem(env *snowballstem.Env) bool {
 	return romanian.Stem(env)
 }
 
-// hindi makes one of the ways to write a Hindi word, and cuts its endings off.
+// hindi normalises the spelling of a Hindi word, and cuts its endings off.
 func hindi(env *snowballstem.Env) bool {
 	word := analysis.TokenStream{{Term: []byte(env.Current())}}
 	for _, f := range hindiFilters {

@@ -48,7 +48,7 @@ func placeOf(p uint32) uint32 { return p & (spanRows - 1) }
 
 func (r *run) row(p uint32) uint32 { return r.span<<spanBits | placeOf(p) }
 
-// counts are a posting's frequency and length.
+// counts returns a posting's frequency and length.
 func (r *run) counts(p uint32) (tf, length uint16) {
 	if tf = uint16(p >> tfAt); tf != 0 {
 		return tf, uint16(p>>spanBits) & mostLength

@@ -49,7 +49,7 @@ func corruptRoot(path string, err error) error {
 // hookName names event and onAsyncError in tables of the process, where Bleve finds them.
 const hookName = "cairn"
 
-// opened are the stores that are open: a *scorch.Scorch → its *Index.
+// opened maps the open stores, a *scorch.Scorch each, to their *Index.
 var opened sync.Map
 
 // checkRootInUse checks the list. Bleve's goroutine that reads and writes the list calls it before that. From then on

@@ -21,13 +21,13 @@ type Totals struct {
 	Tokens uint64 // sum of their lengths
 }
 
-// idfSquared is the weight of a term that df of n rows contain.
+// idfSquared returns the weight of a term that df of n rows contain.
 func idfSquared(n, df uint64) float64 {
 	idf := exact.Ln(1 + (float64(n)-float64(df)+.5)/(float64(df)+.5))
 	return idf * idf
 }
 
-// lengthNorm is the second summand of the denominator for a text of that length.
+// lengthNorm returns the second summand of the denominator for a text of that length.
 func lengthNorm(length uint16, t Totals) float64 {
 	share := float64(bm25B * float64(uint64(length)*t.Rows) / float64(max(t.Tokens, 1)))
 	return float64(bm25K1 * (1 - bm25B + share))
@@ -40,7 +40,7 @@ func saturation(tf uint16, lengthNorm float64) float64 {
 	return float64(f*(bm25K1+1)) / (f + lengthNorm)
 }
 
-// coord is the factor for a row that matched so many of the terms.
+// coord returns the factor for a row that matched so many of the terms.
 func coord(matched, terms int) float64 { return float64(matched) / float64(terms) }
 
 // A scale is a query's saturations; those of common frequencies and lengths are computed once.

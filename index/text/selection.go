@@ -26,7 +26,7 @@ type ranked struct {
 	row, at uint32 // at: among the rows of best
 }
 
-// byScore is the key of a score, which is not negative.
+// byScore returns the key of a score, which is not negative.
 func byScore(score float64) int64 { return ^int64(math.Float64bits(score)) }
 
 func (r ranked) score() float64 { return math.Float64frombits(uint64(^r.key)) }

@@ -24,7 +24,7 @@ type Document struct {
 	terms      []termFreq // distinct, in reading order
 }
 
-// Length is the text's length in tokens.
+// Length returns the text's length in tokens.
 func (d Document) Length() uint32 { return uint32(d.length) }
 
 // As makes the document a row. Row numbers are dense, ascend in the order of changes, and are never used twice: a
@@ -131,7 +131,7 @@ func (b *block) remove(row uint32) {
 	b.bytes += deleteBytes
 }
 
-// postings are the rows that contain a term.
+// postings returns the rows that contain a term.
 func (b *block) postings(term string) []posting {
 	if n, ok := b.numbers[term]; ok {
 		return b.terms[n].list

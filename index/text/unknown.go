@@ -181,7 +181,7 @@ func (s *search) readTerms(terms []string, at map[string]int) error {
 	return s.collect(len(s.terms) - len(more))
 }
 
-// mergePostings gives a term the postings of its substitutes.
+// mergePostings adds the postings of a term's substitutes to the term.
 func (s *search) mergePostings(t *queryTerm, chosen []substitute, at map[string]int) {
 	if len(chosen) == 1 {
 		o := &s.terms[at[chosen[0].terms[0]]]
@@ -206,8 +206,8 @@ func (s *search) mergePostings(t *queryTerm, chosen []substitute, at map[string]
 	t.addList(all) // none, when the rows are in groups that were not requested
 }
 
-// mergeCursors makes one list of the accumulator's cursors. The postings of a row become one: its cell holds the sum of
-// the frequencies, and above that the length.
+// mergeCursors merges the accumulator's cursors into one list. The postings of a row become one: the low bits of its
+// cell hold the sum of the frequencies, the bits above them the length.
 func (s *search) mergeCursors() list {
 	a := &s.acc
 	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Compare(x.span, y.span) })
@@ -331,7 +331,7 @@ func otherStems(term string) (out []string) {
 	return out
 }
 
-// splitInTwo are the ways to read a term as two words, with or without an s, n or en between them.
+// splitInTwo returns the ways to read a term as two words, with or without an s, n or en between them.
 func splitInTwo(term string) (out []substitute) {
 	if !ascii(term) {
 		return nil

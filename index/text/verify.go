@@ -38,7 +38,7 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 	return nil
 }
 
-// reportDamage tells the owner about damage, and returns the error.
+// reportDamage reports damage to the owner, and returns the error.
 func (x *Index) reportDamage(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		x.cfg.Damaged(err)
@@ -46,7 +46,7 @@ func (x *Index) reportDamage(err error) error {
 	return err
 }
 
-// segmentPaths are the files of the segments that are searched now.
+// segmentPaths returns the files of the segments that are searched now.
 func (x *Index) segmentPaths() (paths []string, err error) {
 	if x.store == nil {
 		return nil, nil
@@ -68,7 +68,7 @@ func (x *Index) segmentPaths() (paths []string, err error) {
 	return paths, nil
 }
 
-// pathOf is the file of a segment; empty for one that is in memory alone.
+// pathOf returns the file of a segment; empty for one that is in memory alone.
 func pathOf(s segment.Segment) string {
 	if p, ok := s.(segment.PersistedSegment); ok {
 		return p.Path()

@@ -23,7 +23,7 @@ type block struct {
 	scale  []float32
 }
 
-// packing says which rows a packed block's slots hold.
+// packing holds the rows in a packed block's slots.
 type packing struct {
 	row  [blockRows]uint8 // by slot
 	slot [blockRows]int16 // by row; -1 is none
@@ -59,7 +59,7 @@ func (b *block) row(slot int) int {
 	return slot
 }
 
-// count is the number of live slots.
+// count returns the number of live slots.
 func (b *block) count() (n int) {
 	for w := range b.live {
 		n += bits.OnesCount64(b.live[w].Load())
@@ -78,7 +78,7 @@ func (s *Store) write(b *block, slot int, p Prepared) {
 	b.live[slot/64].Or(1 << (slot % 64))
 }
 
-// read is the reverse of write.
+// read returns the reverse of write.
 func (s *Store) read(b *block, slot int) Prepared {
 	p := Prepared{code: make([]byte, s.columns), int8s: b.int8s[slot*s.padded : (slot+1)*s.padded], factor: b.factor[slot],
 		scale: b.scale[slot]}

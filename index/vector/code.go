@@ -33,7 +33,7 @@ func newRotation(dim int) *rotation {
 	return r
 }
 
-// splitmix is the SplitMix64 generator.
+// splitmix implements the SplitMix64 generator.
 func splitmix(s *uint64) uint64 {
 	*s += 0x9e3779b97f4a7c15
 	z := *s
@@ -121,7 +121,7 @@ func Unit(v []float32) []float32 {
 	return v
 }
 
-// Dot is the exact product that answers are ordered by. The products of two float32 are exact in float64 and are
+// Dot returns the exact product that answers are ordered by. The products of two float32 are exact in float64 and are
 // added in order, so that it is the same on every machine.
 func Dot(a, b []float32) (sum float64) {
 	b = b[:len(a)]

@@ -15,7 +15,7 @@ type kernels struct {
 
 var portable = kernels{"portable", true, dotGeneric, scanGeneric, dotsGeneric, func([]int8) {}}
 
-// dotGeneric is the product of two int8 vectors of one length.
+// dotGeneric returns the product of two int8 vectors of one length.
 func dotGeneric(a, b []int8) (sum int32) {
 	b = b[:len(a)]
 	for i, x := range a {

@@ -156,7 +156,7 @@ func (c *centroids) weigh(s *Store, i int) {
 	}
 }
 
-// root is the whole part of a square root.
+// root returns the whole part of a square root.
 func root(n uint64) int64 {
 	r := uint64(1) << ((bits.Len64(n) + 1) / 2) // not below it
 	for {
@@ -223,7 +223,7 @@ func (a *assigner) of(int8s []int8) (n uint16) {
 	return n
 }
 
-// eachLive gives the live slots of a block in order.
+// eachLive calls f with the live slots of a block, in order.
 func eachLive(b *block, f func(slot int)) {
 	if b == nil {
 		return

@@ -184,7 +184,7 @@ func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
 	return n
 }
 
-// chooseAmong is choose for the rows of the query's lists.
+// chooseAmong is like choose, but considers only the rows of the query's lists.
 func (q *Query) chooseAmong(c *scratch) (n int) {
 	clear(c.kept)
 	for _, rows := range q.Among {
@@ -351,7 +351,7 @@ func (s *Store) compare(q *Query, top *best, slots, coming []uint32) {
 	}
 }
 
-// load has the int8 form of a slot loaded into the processor's cache.
+// load prefetches the int8 form of a slot into the processor's cache.
 func (s *Store) load(q *Query, at uint32) {
 	b, slot := q.blocks[at/blockRows], int(at%blockRows)
 	s.kernels.prefetch(b.int8s[slot*s.padded : (slot+1)*s.padded])

@@ -27,7 +27,7 @@ func New(dim int) *Store {
 	return s
 }
 
-// Dim is the dimension of the vectors.
+// Dim returns the dimension of the vectors.
 func (s *Store) Dim() int { return s.dim }
 
 // Len counts the live rows.

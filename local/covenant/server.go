@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// Config says what a server is.
+// Config configures a server.
 type Config = home.Config
 
 // Server serves the protocol on one node.

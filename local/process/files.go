@@ -63,7 +63,7 @@ func filesList(_ *Server, p pathParams) (any, error) {
 	return kit.Object{"entries", entries}, nil
 }
 
-// readResult is the result of files.read.
+// readResult returns the result of files.read.
 func readResult(text string, exists bool) kit.Object {
 	return kit.Object{"content", text, "exists", exists}
 }

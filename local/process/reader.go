@@ -23,8 +23,8 @@ func (c *conn) read() (answered bool) {
 	return in.Err() == nil
 }
 
-// splitNonEmpty is bufio.ScanLines without empty lines. Many empty lines in a read cost one call, and take no buffer
-// space from the incomplete line after them.
+// splitNonEmpty is like bufio.ScanLines, but skips empty lines. Many empty lines in a read cost one call, and take no
+// buffer space from the incomplete line after them.
 func splitNonEmpty(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	line := bytes.TrimLeft(data, "\n")
 	advance, token, err = bufio.ScanLines(line, atEOF)

@@ -159,7 +159,7 @@ func (s *Server) sweep() {
 	}
 }
 
-// Done is closed when a client has requested a shutdown, or Close was called.
+// Done returns a channel that is closed when a client has requested a shutdown, or Close was called.
 func (s *Server) Done() <-chan struct{} { return s.Open.Done() }
 
 // closeTime bounds Close, so that a child that cannot be killed does not block it.

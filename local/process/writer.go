@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// write is the writer of the connection. It runs until the connection ends.
+// write is the task that writes to the connection. It runs until the connection ends.
 func (c *conn) write() {
 	defer c.end()
 	var buf []byte

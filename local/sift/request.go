@@ -82,7 +82,7 @@ func kinds() map[string]handler {
 	}
 }
 
-// withTimeout gives a write the timeout of a capture, because its client gives up after a second and a half.
+// withTimeout bounds a write by the timeout of a capture, because its client gives up after a second and a half.
 func withTimeout(run handler) handler {
 	return func(ctx context.Context, c *call) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience)

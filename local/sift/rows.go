@@ -59,7 +59,7 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 	return *meta.Sift, true
 }
 
-// visible says which memories the workspace sees: its own and, unless the server is private, those of other
+// visible returns which memories the workspace sees: its own and, unless the server is private, those of other
 // protocols. It never sees those of another workspace.
 func (c *call) visible() api.Visibility {
 	return api.Visibility{Namespace: c.ns, Private: privatePrefix, Alone: c.ownOnly || c.s.cfg.Private}

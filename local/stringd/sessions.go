@@ -168,7 +168,7 @@ func (l *sessions) list(agent string) (out []*session) {
 	return l.listLocked(agent)
 }
 
-// listLocked is list for callers that hold the lock.
+// listLocked is like list, but its caller holds the lock.
 func (l *sessions) listLocked(agent string) (out []*session) {
 	for _, x := range l.order {
 		if agent == "" || x.id.agent == agent {

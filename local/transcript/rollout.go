@@ -71,7 +71,7 @@ func rolloutBlocks(payload json.RawMessage) []Block {
 	return []Block{{Type: "tool_use", ID: item.ID, Name: item.Name, Input: raw}}
 }
 
-// commandOf is a shell's command as one text: of a list such as bash -lc COMMAND, its last.
+// commandOf returns a shell's command as one text: of a list such as bash -lc COMMAND, its last.
 func commandOf(input any) string {
 	m, ok := input.(map[string]any)
 	if !ok {
@@ -99,7 +99,8 @@ func commandOf(input any) string {
 	return ""
 }
 
-// outputOf is a result without the envelope that Codex has around it: an object, or lines about the run before Output:.
+// outputOf returns a result without the envelope that Codex has around it: an object, or lines about the run before
+// Output:.
 func outputOf(raw json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {

@@ -45,7 +45,7 @@ type Line struct {
 	Text    string // what they said
 }
 
-// ErrBroken says that a line is not JSON.
+// ErrBroken reports a line that is not JSON.
 var ErrBroken = errors.New("a line that is not JSON")
 
 // Parse reads a line. A line of another role or shape tells nothing, and is not an error.

@@ -56,7 +56,7 @@ func (l *Log) Leader() (id uint32, known bool) {
 	return id, id != 0
 }
 
-// NotLeader is the rejection of a node that may not write. It names the leader, if one is known.
+// NotLeader returns the error of a follower that must not write. It names the leader, if one is known.
 func (l *Log) NotLeader() error {
 	if id, ok := l.Leader(); ok {
 		return oplog.Errorf(oplog.NotLeader, "not the leader (current leader: node %d)", id)

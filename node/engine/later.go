@@ -66,7 +66,8 @@ func markOutdated(question string, hits []index.Hit) {
 	}
 }
 
-// sameQuestion reports whether two rows answer the same question: their only match is not just its subject.
+// sameQuestion reports whether two rows match the question about equally well. A row that matches much worse has only
+// its subject in common.
 func sameQuestion(a, b *index.Hit) bool {
 	x, y := relevanceOdds(a), relevanceOdds(b)
 	return min(x, y) >= minOddsRatio*max(x, y)

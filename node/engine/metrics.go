@@ -71,8 +71,8 @@ func NewMetrics(s *Service, wire *access.Conns) *Metrics {
 	return m
 }
 
-// Show shows the node's own lines to all, and those of databases to callers that may use them: a token sees its own, an
-// administrator's all. Without a token they are one sum.
+// Show writes the node's own lines for all callers, and those of databases for callers that may use them: a token
+// sees its own, an administrator's all. Without a token they are one sum.
 func (m *Metrics) Show(w http.ResponseWriter, r *http.Request, c *api.Caller) {
 	if c != nil && c.Spaces.Bind() { // its database's lines count other namespaces, too
 		c = nil

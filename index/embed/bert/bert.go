@@ -117,7 +117,7 @@ func (m *Model) sign(f *safetensors.File, tokens []byte, o Options) error {
 	return nil
 }
 
-// Dim is the length of a vector.
+// Dim returns the length of a vector.
 func (m *Model) Dim() int { return m.shape.Hidden }
 
 // Fingerprint identifies the model and the way from a text to its vector: other fingerprints have other vectors.
@@ -131,7 +131,7 @@ func (m *Model) Texts(ctx context.Context, texts []string) ([][]float32, error) 
 	return m.embed(ctx, m.recipe.Text, texts)
 }
 
-// Questions is Texts for questions: some models were trained with another prompt before these.
+// Questions is like Texts, but for questions: some models were trained with another prompt for them.
 func (m *Model) Questions(ctx context.Context, texts []string) ([][]float32, error) {
 	return m.embed(ctx, m.recipe.Question, texts)
 }

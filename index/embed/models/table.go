@@ -95,7 +95,7 @@ func Find(name string) (*Model, bool) {
 	return nil, false
 }
 
-// Names are the known models' names.
+// Names returns the known models' names.
 func Names() (names []string) {
 	for i := range Known {
 		names = append(names, Known[i].Name)

@@ -255,7 +255,7 @@ func (t *Tensor) Ints() (out []int32, err error) {
 	return out, nil
 }
 
-// half is an IEEE 754 number of 16 bits.
+// half returns an IEEE 754 number of 16 bits.
 func half(h uint16) float32 {
 	sign, exp, frac := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
 	switch exp {

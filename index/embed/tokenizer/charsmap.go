@@ -78,7 +78,7 @@ func (m *charsmap) normalize(s string) string {
 	return b.String()
 }
 
-// cluster is the length of the first character of s together with the marks that follow it; a line's end of two
+// cluster returns the length of the first character of s together with the marks that follow it; a line's end of two
 // characters is one.
 func cluster(s string) int {
 	first, n := utf8.DecodeRuneInString(s)

@@ -60,7 +60,8 @@ func splitBERT(words []string) (out []string) {
 	return out
 }
 
-// punctuation is Unicode's, and every visible ASCII character that is neither letter nor digit.
+// punctuation reports whether a rune is Unicode punctuation, or a visible ASCII character that is neither letter nor
+// digit.
 func punctuation(r rune) bool {
 	return r < 127 && r > 32 && !unicode.IsLetter(r) && !unicode.IsDigit(r) || unicode.IsPunct(r)
 }

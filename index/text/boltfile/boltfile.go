@@ -27,7 +27,7 @@ import (
 	"syscall"
 )
 
-// ErrDamaged says that the file is not a whole bbolt file.
+// ErrDamaged reports that the file is not a complete bbolt file.
 var ErrDamaged = errors.New("damaged file")
 
 const (
@@ -74,8 +74,8 @@ func read(file *os.File) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, 0, math.MaxInt64))
 }
 
-// CheckInUse is Check for a file that this process has open in bbolt, which may write to it meanwhile: the pages are
-// looked at once two reads are alike. What bbolt writes before it commits is in pages that are free until then.
+// CheckInUse is like Check, but for a file that this process has open in bbolt, which may write to it meanwhile: it
+// checks the pages once two reads return the same bytes. Until a commit, bbolt writes only to free pages.
 func CheckInUse(file *os.File) error {
 	raw, err := read(file)
 	for err == nil {
@@ -138,7 +138,7 @@ func (w *walk) findMeta() (valid bool) {
 	return valid
 }
 
-// page is a page with those that it continues on.
+// page returns a page together with its overflow pages.
 func (w *walk) page(id uint64, flags ...uint16) (p page, err error) {
 	present := min(w.pages, uint64(len(w.file))/w.size)
 	if id < 2 || id >= present {
@@ -195,8 +195,8 @@ func (w *walk) below(id uint64) error {
 	return nil
 }
 
-// bucket is the root page of a bucket that a leaf element holds; 0 for a small one, which lies whole in the element.
-// Its own elements are not buckets.
+// bucket returns the root page of a bucket that a leaf element holds; 0 for a small one, which is stored in the
+// element itself. Its own elements are not buckets.
 func bucket(id uint64, value []byte) (root uint64, err error) {
 	if len(value) < inlineSize {
 		return 0, damaged("page %d: a bucket of %d bytes", id, len(value))

@@ -15,7 +15,7 @@ func (p page) elem(i int) (at int, e []byte) {
 	return at, p.b[at : at+elemSize : at+elemSize]
 }
 
-// key is an element's.
+// key returns an element's key.
 func (p page) key(i int) []byte {
 	at, e := p.elem(i)
 	pos, size := order.Uint32(e), order.Uint32(e[4:])
@@ -26,7 +26,7 @@ func (p page) key(i int) []byte {
 	return p.b[from : from+int(size)]
 }
 
-// value is a leaf's element's.
+// value returns the value of a leaf's element.
 func (p page) value(i int) []byte {
 	_, e := p.elem(i)
 	k := p.key(i)

@@ -93,7 +93,7 @@ const MaxFrame = 8 << 20
 // ErrTooLong replaces an answer that fits no frame.
 var ErrTooLong = fmt.Errorf("response exceeds %d-byte frame limit; lower limit or set prefer_stream", MaxFrame)
 
-// ErrorFrame is the answer to a failed request.
+// ErrorFrame returns the answer to a failed request.
 func ErrorFrame(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
 
 // TextToken is the error for an invalid token.

@@ -150,7 +150,7 @@ func intentOf(meta json.RawMessage) (said intentMetadata, err error) {
 	return said, err
 }
 
-// echoAnswer is the answer to an intent without evidence.
+// echoAnswer returns the answer to an intent without evidence.
 func echoAnswer(text string) string { return "phase 0 echo (no agent matched): " + text }
 
 // displayed returns the text and the metadata of a memory as this protocol shows them. An intent shows its answer,

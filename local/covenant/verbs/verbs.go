@@ -117,8 +117,8 @@ func constant(answer any) Verb {
 var About = kit.Object{"kind", "protocol_info", "info",
 	kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
 
-// authenticate gives the session the identity of a token. A session that has an identity already keeps it, and the
-// answer only names the owner of the token.
+// authenticate sets the session's identity to that of a token. A session that already has an identity keeps it, and
+// the answer only names the owner of the token.
 func authenticate(f *serve.Fields) Action {
 	token := f.Text("token_b58")
 	return func(ctx context.Context, s *Session) (any, error) {

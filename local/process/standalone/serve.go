@@ -157,7 +157,7 @@ func (o *options) daemonToken() (string, error) {
 // errReported is an error that the launcher has printed already.
 var errReported = errors.New("reported")
 
-// daemon is the detached process.
+// daemon runs as the detached process.
 func daemon(o *options, id string) (err error) {
 	status := os.Stdout
 	if n, perr := strconv.Atoi(os.Getenv(statusPipe)); perr == nil {

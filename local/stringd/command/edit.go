@@ -80,7 +80,7 @@ func (c *call) pathAndText() (path, content string, hasText bool) {
 	return path, line, line != ""
 }
 
-// openExisting is openEdit for a file that must exist.
+// openExisting is like openEdit, but returns an error if the file does not exist.
 func (c *call) openExisting(typed string) (edit, error) {
 	e, err := c.openEdit(typed)
 	if err == nil && !e.exists {

@@ -54,8 +54,8 @@ func sessionOf(pid int) (sid int, state string) {
 	return sid, f[0]
 }
 
-// pollable is the terminal as a file whose Close ends a Read: a process that left the session may keep its other end
-// open.
+// pollable returns the terminal as a file whose Close ends a Read: a process that left the session may keep its other
+// end open.
 func pollable(tty *os.File) (*os.File, error) {
 	defer tty.Close()
 	fd, err := unix.FcntlInt(tty.Fd(), unix.F_DUPFD_CLOEXEC, 0)

@@ -38,7 +38,7 @@ type Model struct {
 	Tokenizer []byte            // tokenizer.json; Letters for none
 }
 
-// Small is a model of 64 dimensions that knows letters and digits.
+// Small returns a model of 64 dimensions that knows letters and digits.
 func Small() *Model {
 	return &Model{
 		Config: Config{Type: "bert", Hidden: 64, Layers: 3, Heads: 2, Inner: 144, Vocab: 180, Positions: 66, Types: 2,
@@ -47,7 +47,7 @@ func Small() *Model {
 	}
 }
 
-// Letters is a tokenizer.json whose pieces are letters and digits.
+// Letters returns a tokenizer.json whose pieces are letters and digits.
 func Letters() []byte {
 	vocab := map[string]int{"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3}
 	for _, r := range "abcdefghijklmnopqrstuvwxyz0123456789" {
@@ -110,7 +110,7 @@ func (m *Model) Write(t testing.TB) string {
 	return dir
 }
 
-// tensors is the model's safetensors file.
+// tensors returns the model's safetensors file.
 func (m *Model) tensors() []byte {
 	header := map[string]any{"__metadata__": map[string]string{"format": "pt"}}
 	var data []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Code says why a command failed. Clients branch on it.
+// Code is the reason why a command failed. Clients branch on it.
 type Code string
 
 // The codes of the protocol, besides EXIT_<n>.

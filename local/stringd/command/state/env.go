@@ -35,7 +35,7 @@ func (s *Session) scopes() []envScope {
 	return out
 }
 
-// read gives the file's content, and of that the variables, which may be of other kinds than texts.
+// read returns the file's content, and the variables in it, which may be of other kinds than texts.
 func (e envScope) read() (all, env map[string]json.RawMessage, err error) {
 	b, err := os.ReadFile(e.path)
 	if err == nil && json.Unmarshal(b, &all) != nil {
