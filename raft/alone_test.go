@@ -9,9 +9,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestALostMemberIsNotAlone: a member that has no peers configured, as the first of a cluster may have none, and
-// whose state is gone, does not take itself for the only one, whatever is left of its log: it waits for a leader that
-// takes it in again.
+// TestALostMemberIsNotAlone: the first member of a cluster may have no peers configured. If its state is lost, it
+// does not consider itself the only member, whatever remains of its log. It waits for a leader that admits it again.
 func TestALostMemberIsNotAlone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -45,7 +44,7 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, n := range c.nodes { // so that no leader comes before the test has looked
+			for _, n := range c.nodes { // no leader may come before the test has looked
 				n.Close()
 			}
 			c.sms[lost] = &listMachine{}
@@ -66,8 +65,8 @@ func TestALostMemberIsNotAlone(t *testing.T) {
 	}
 }
 
-// TestAnEmptyHomeMayBecomeAlone: a node that was first started with peers, which it never met, is configured without
-// them.
+// TestAnEmptyHomeMayBecomeAlone: a node was first started with peers that it never reached, and is now configured
+// without them.
 func TestAnEmptyHomeMayBecomeAlone(t *testing.T) {
 	t.Parallel()
 	c := &cluster{t: t, addrs: []string{rafttest.Addr(t)}, nodes: make([]*Node, 1), sms: make([]*listMachine, 1)}

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// flippyConn changes one bit now and then in what is sent over it.
+// flippyConn flips one bit now and then in the bytes that it sends.
 type flippyConn struct {
 	net.Conn
 	on *atomic.Bool
 }
 
-// flipOnce is in how many writes a bit is flipped.
+// flipOnce is the average number of writes for each flipped bit.
 const flipOnce = 20
 
 func (c *flippyConn) Write(b []byte) (int, error) {
@@ -28,8 +28,8 @@ func (c *flippyConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestBitsFlippedBetweenMembers: what members send each other is changed on its way again and again. Each such frame
-// is rejected and named by the member that it reaches, and sent again; all members have what was proposed.
+// TestBitsFlippedBetweenMembers: messages between members change in transit repeatedly. The receiver rejects and logs
+// each such frame, and it is sent again; all members get every proposed record.
 func TestBitsFlippedBetweenMembers(t *testing.T) {
 	var flips atomic.Bool
 	c := startWith(t, 3, &cluster{fastRejoin: true, dial: func(ctx context.Context, addr string) (net.Conn, error) {

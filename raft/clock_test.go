@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestTheMiddleClockDecides: what a node takes the time to be, by its own clock and the others'.
+// TestTheMiddleClockDecides: a node derives the time from its own clock and the others'.
 func TestTheMiddleClockDecides(t *testing.T) {
 	t.Parallel()
 	const years = 70 * 365 * 24 * time.Hour

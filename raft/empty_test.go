@@ -17,7 +17,7 @@ import (
 
 func (c *cluster) peers(i int) []string { return slices.Concat(c.addrs[:i], c.addrs[i+1:]) }
 
-// empty starts a stopped node on an empty home.
+// restartEmpty starts a stopped node on an empty home.
 func (c *cluster) restartEmpty(i int) {
 	c.t.Helper()
 	if err := os.RemoveAll(c.dirs[i]); err != nil {
@@ -27,7 +27,7 @@ func (c *cluster) restartEmpty(i int) {
 	c.reopen(i, "secret", c.peers(i))
 }
 
-// refused has one node ask another for its vote, before the vote and for it, and says so when it gets either.
+// requireNoVote makes one node ask another for a pre-vote and a vote, and fails the test if it gets either.
 func (c *cluster) requireNoVote(candidate, voter int) {
 	c.t.Helper()
 	n := c.nodes[candidate]
@@ -50,8 +50,8 @@ func (c *cluster) requireNoVote(candidate, voter int) {
 	}
 }
 
-// TestAnEmptyHomeGivesNoVote: what was acknowledged by a leader and members whose homes were emptied afterwards is
-// lost when one that was away is elected by those. It is there when the leader is back.
+// TestAnEmptyHomeGivesNoVote: a leader and some members acknowledge records, and then the members' homes are emptied.
+// If these members elected one that was away, the records would be lost. They must be there when the leader is back.
 func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 			c := startFastRejoin(t, size)
 			want := c.propose(0, 10)
 			l := int(c.leader().cfg.NodeID - 1)
-			var emptied, behind []int // of those who acknowledge; of those who are away
+			var emptied, behind []int // members that acknowledge; members that are away
 			for k := 1; k < size; k++ {
 				if i := (l + k) % size; len(emptied) < size/2 {
 					emptied = append(emptied, i)
@@ -104,8 +104,8 @@ func TestAnEmptyHomeGivesNoVote(t *testing.T) {
 	}
 }
 
-// TestTwoEmptyHomesOfThreeElectNoLeader: the one that has state neither leads nor lets the others found a cluster
-// next to it; told that the others are given up, it leads, and they are brought up to date.
+// TestTwoEmptyHomesOfThreeElectNoLeader: the member with state neither leads nor lets the others found a second
+// cluster. After its operator gives up the others, it leads, and brings them up to date.
 func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -142,13 +142,13 @@ func TestTwoEmptyHomesOfThreeElectNoLeader(t *testing.T) {
 	}
 }
 
-// TestAFounderAsksTwice: a founder that got no answer in time asks again while its first request is under way. The
+// TestAFounderAsksTwice: a founder that got no answer in time repeats its request while the first one runs. The
 // member is founded once, and keeps its vote at its next start.
 func TestAFounderAsksTwice(t *testing.T) {
 	t.Parallel()
 	for range 5 {
 		c := &cluster{t: t, addrs: []string{rafttest.Addr(t), rafttest.Addr(t)}, nodes: make([]*Node, 2), sms: make([]*listMachine, 2)}
-		c.open(0, "secret", c.addrs[1:]) // the other one is not there
+		c.open(0, "secret", c.addrs[1:]) // the other one does not run
 		n := c.nodes[0]
 		all := hraft.Configuration{Servers: []hraft.Server{{ID: "1", Address: hraft.ServerAddress(c.addrs[0])},
 			{ID: "2", Address: hraft.ServerAddress(c.addrs[1])}}}
@@ -164,8 +164,8 @@ func TestAFounderAsksTwice(t *testing.T) {
 	}
 }
 
-// TestAFoundingThatBrokeOffIsCompleted: some of the founding members have the configuration and the founder ended
-// before it had.
+// TestAFoundingThatBrokeOffIsCompleted: some founding members have the configuration, but the founder stopped before
+// it stored its own.
 func TestAFoundingThatBrokeOffIsCompleted(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -21,9 +21,9 @@ import (
 	"github.com/cairndb/cairn/raft/recovery"
 )
 
-// TestFlipsOfAStoppedNode flips bits of each kind of file of a lone node that was killed, with its state behind its
-// snapshot. When it starts it has all that was acknowledged, healed where it moved something aside; or it names the one
-// record that is lost, and does not start.
+// TestFlipsOfAStoppedNode flips bits of each kind of file of a killed node that is alone and whose state is older
+// than its snapshot. At its start it either has every acknowledged record, healed if it moved a file aside, or it
+// names the one lost record and does not start.
 func TestFlipsOfAStoppedNode(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": newRing()} {
@@ -168,7 +168,7 @@ func TestFlipsOfSnapshotsInUse(t *testing.T) {
 	}
 }
 
-// setAside reports whether a node has moved something aside.
+// setAside reports whether a node has moved a file aside.
 func setAside(t *testing.T, dir string) (found bool) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {

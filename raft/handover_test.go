@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestNoSecondHandOverToAMemberThatIsBehind: one that failed leaves the library waiting for the member. Others may
-// lead, and so may the member when it has caught up.
+// TestNoSecondHandOverToAMemberThatIsBehind: after a failed hand-over the library keeps waiting for the member. Other
+// members may become leader, and so may this one once it has caught up.
 func TestNoSecondHandOverToAMemberThatIsBehind(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// startNamed opens three nodes whose log says their keys. The log has want.
+// startWithKeys opens three nodes and writes their keys into the log. want holds the log's items.
 func startWithKeys(t *testing.T, c *cluster) (_ *cluster, want []string) {
 	c.withKeys, c.newKeys, c.size = true, map[int]ed25519.PrivateKey{}, cmp.Or(c.size, 3)
 	startWith(t, c.size, c)
@@ -28,7 +28,7 @@ func startWithKeys(t *testing.T, c *cluster) (_ *cluster, want []string) {
 	return c, want
 }
 
-// have waits until the nodes that run have applied these items.
+// waitApplied waits until the running nodes have applied these items.
 func (c *cluster) waitApplied(want []string) {
 	c.t.Helper()
 	for i, n := range c.nodes {
@@ -36,14 +36,14 @@ func (c *cluster) waitApplied(want []string) {
 	}
 }
 
-// emptied starts a stopped node on an empty home, which has another key.
+// restartEmptyWithNewKey starts a stopped node on an empty home, which has a new key.
 func (c *cluster) restartEmptyWithNewKey(i int) {
 	c.t.Helper()
 	c.newKeys[i] = identityOf(i + 100)
 	c.restartEmpty(i)
 }
 
-// forger is a node that knows the secret and says a member's id.
+// forger returns a node that knows the secret and claims a member's id.
 func (c *cluster) forger(i int, key ed25519.PrivateKey, stateless bool) *peertest.Peer {
 	p := peertest.NewPeer(transport.Options{NodeID: uint32(i + 1), Advertise: c.addrs[i], Secret: "secret", Identity: key,
 		Log:  slog.New(slog.DiscardHandler),
@@ -55,7 +55,7 @@ func (c *cluster) forger(i int, key ed25519.PrivateKey, stateless bool) *peertes
 // purposes lists the purposes of all connections.
 var purposes = []string{transport.ForHeartbeat, transport.ForAppend, transport.ForSnapshot, transport.ForForward, transport.ForAsk}
 
-// keepsOut has a node reject a forger for every purpose, and says so where it does not.
+// requireRejected fails the test unless a node rejects a forger for every purpose.
 func (c *cluster) requireRejected(forger *peertest.Peer, at int, wants ...string) {
 	c.t.Helper()
 	for _, purpose := range purposes {
@@ -68,9 +68,9 @@ func (c *cluster) requireRejected(forger *peertest.Peer, at int, wants ...string
 	}
 }
 
-// TestAMemberIsKnownByItsKey: a peer that knows the secret says a living member's id. With another key, or none, it
-// is rejected at every member for every purpose, and nothing changes. When the member's home is emptied, the leader
-// takes its new key, the others take it from the log, and the old key is worth nothing.
+// TestAMemberIsKnownByItsKey: a peer that knows the secret claims a living member's id. With another key, or without
+// one, every member rejects it for every purpose, and nothing changes. When the member's home is emptied, the leader
+// accepts its new key, the others take it from the log, and the old key is invalid.
 func TestAMemberIsKnownByItsKey(t *testing.T) {
 	t.Parallel()
 	c, want := startWithKeys(t, &cluster{})
@@ -125,8 +125,8 @@ func TestAMemberIsKnownByItsKey(t *testing.T) {
 	}
 }
 
-// TestAListenerPassesNoProofOn: a listener at the address of a member that is down passes what it hears on to another
-// member. The members that dial it prove nothing to that one: it would be let in there as one of them.
+// TestAListenerPassesNoProofOn: a listener at the address of a stopped member relays handshakes to another member.
+// The members that dial it prove nothing to that one, which would otherwise admit the listener as one of them.
 func TestAListenerPassesNoProofOn(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -145,7 +145,7 @@ func TestAListenerPassesNoProofOn(t *testing.T) {
 		if err != nil {
 			return
 		}
-		ln.Close() // the next ones are rejected
+		ln.Close() // later connections are refused
 		defer from.Close()
 		to, err := net.Dial("tcp", c.addrs[other])
 		if err != nil {
@@ -186,8 +186,8 @@ func TestAListenerPassesNoProofOn(t *testing.T) {
 	}
 }
 
-// TestOnlyALeaderTakesAKey: while a leader is followed the others reject an emptied member until the log has its key,
-// and one that claims the member's address without being there is rejected by the leader too.
+// TestOnlyALeaderTakesAKey: while there is a leader, the others reject an emptied member until the log has its key.
+// The leader also rejects a node that claims the member's address without being there.
 func TestOnlyALeaderTakesAKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -218,8 +218,8 @@ func TestOnlyALeaderTakesAKey(t *testing.T) {
 	}
 }
 
-// TestAMemberThatWasAwayTakesANewKey: a member was away while another got a new key, and that one leads. It is
-// followed.
+// TestAMemberThatWasAwayTakesANewKey: while a member was away, another one got a new key, and now leads. The member
+// follows it.
 func TestAMemberThatWasAwayTakesANewKey(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -240,7 +240,7 @@ func TestAMemberThatWasAwayTakesANewKey(t *testing.T) {
 	c.waitApplied(want)
 }
 
-// TestAnOperatorAdmitsAnEmptiedMember: where keys are fixed an emptied member waits until it is removed.
+// TestAnOperatorAdmitsAnEmptiedMember: with fixed keys an emptied member waits until an operator removes it.
 func TestAnOperatorAdmitsAnEmptiedMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -261,8 +261,8 @@ func TestAnOperatorAdmitsAnEmptiedMember(t *testing.T) {
 	c.waitApplied(want)
 }
 
-// TestAKeyThatTheLogBringsLater: a leader that has not applied its log yet has no key of a member, and lets in the node
-// with another one that is there now. When it has the key, that node proves itself once more and is taken.
+// TestAKeyThatTheLogBringsLater: a leader that has not applied its log yet knows no key of a member, and admits a
+// node with another key. Once it has the key, that node must prove itself again and is accepted.
 func TestAKeyThatTheLogBringsLater(t *testing.T) {
 	t.Parallel()
 	c, want := startWithKeys(t, &cluster{})
@@ -285,8 +285,8 @@ func TestAKeyThatTheLogBringsLater(t *testing.T) {
 	c.waitApplied(want)
 }
 
-// TestAFollowerLearnsItsLeadersKeyLate: a follower that starts lets its leader in before it has applied a key of it,
-// and then applies one that the leader had before. It follows the leader on new connections too.
+// TestAFollowerLearnsItsLeadersKeyLate: a starting follower admits its leader before it has applied any key of the
+// leader, and then applies an older one. It follows the leader on new connections too.
 func TestAFollowerLearnsItsLeadersKeyLate(t *testing.T) {
 	t.Parallel()
 	c, want := startWithKeys(t, &cluster{})

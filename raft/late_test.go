@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestALateSnapshotTakesNothingBack: one that was long under way arrives at a member that has applied more since.
+// TestALateSnapshotTakesNothingBack: a snapshot arrives so late that the member has already applied more.
 func TestALateSnapshotTakesNothingBack(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestALateSnapshotTakesNothingBack(t *testing.T) {
 	c.wait("the follower to go on", has)
 }
 
-// TestALateHandOverDeposesNoLeader: one that was long under way comes from a node that does not lead any more.
+// TestALateHandOverDeposesNoLeader: a TimeoutNow arrives late, from a node that no longer leads.
 func TestALateHandOverDeposesNoLeader(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -71,8 +71,8 @@ func TestALateHandOverDeposesNoLeader(t *testing.T) {
 	}
 }
 
-// TestRecordsBehindTheLog: a leader that has lost track of a member sends what it has had for long, and the record
-// before is in its log no more.
+// TestRecordsBehindTheLog: a leader that has lost track of a member sends records that the member already has, and
+// the member's log no longer has the record before them.
 func TestRecordsBehindTheLog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -87,10 +87,10 @@ func TestRecordsBehindTheLog(t *testing.T) {
 	if err := f.raft.Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.logs.DeleteRange(1, last-3); err != nil { // as the library does in the end
+	if err := f.logs.DeleteRange(1, last-3); err != nil { // the library does so eventually
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil { // what it has cached goes as well
+	if err := f.Close(); err != nil { // restart, to empty its cache
 		t.Fatal(err)
 	}
 	c.reopen(follower, "secret", slices.Delete(slices.Clone(c.addrs), follower, follower+1))
@@ -119,8 +119,8 @@ func TestRecordsBehindTheLog(t *testing.T) {
 	c.wait("the follower to go on", has)
 }
 
-// TestADeposedLeaderIsNotConfirmed: voters that follow another leader say so when they are asked, whatever they said
-// before.
+// TestADeposedLeaderIsNotConfirmed: voters that follow another leader say so when they are asked, whatever they
+// answered before.
 func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

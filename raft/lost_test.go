@@ -11,10 +11,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestRecordsThatTheClusterLost: two of three members are put back to old copies of their homes while the leader is
-// down, and elect one of them. When the old leader comes back, with a state that a crash took back, no record of it is
-// replaced: the others say that it holds acknowledged records which they lack, and it keeps those and says which they
-// are.
+// TestRecordsThatTheClusterLost: two of three members get old copies of their homes while the leader is down, and
+// elect one of them. When the old leader comes back, with a state that a crash took back, none of its records is
+// replaced. The others report that it has acknowledged records that they lack, and it keeps and names them.
 func TestRecordsThatTheClusterLost(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -85,8 +84,8 @@ func TestRecordsThatTheClusterLost(t *testing.T) {
 	}
 }
 
-// TestALeaderThatIsDeposedDoubtsNobody: a leader that has not heard of its successor yet is told what is acknowledged
-// in the successor's term. In its own term, or before, it would lack acknowledged records.
+// TestALeaderThatIsDeposedDoubtsNobody: a leader that has not heard of its successor gets the commit position of the
+// successor's term. Only in its own term, or an earlier one, would that mean that it lacks acknowledged records.
 func TestALeaderThatIsDeposedDoubtsNobody(t *testing.T) {
 	t.Parallel()
 	c := startStableLeader(t, 3)

@@ -82,7 +82,7 @@ func TestACrashWhileASnapshotIsClosed(t *testing.T) {
 	}
 }
 
-// copyOf is a copy of a directory.
+// copyDir returns a copy of a directory.
 func (c *cluster) copyDir(dir string) (copied string) {
 	c.t.Helper()
 	copied = c.t.TempDir()
@@ -98,7 +98,8 @@ type closingStep struct {
 	do   func(snaps string) error
 }
 
-// closing are the steps that lead from one directory of snapshots to another, which has one snapshot more and one less.
+// closingSteps returns the steps that lead from one directory of snapshots to another, with one snapshot more and one
+// less.
 func closingSteps(t *testing.T, from, to string) (steps []closingStep) {
 	t.Helper()
 	was, made := snapshotsIn(t, from), snapshotsIn(t, to)
@@ -133,7 +134,7 @@ func closingSteps(t *testing.T, from, to string) (steps []closingStep) {
 	return steps
 }
 
-// snapshotsIn are the names of the snapshots in a directory, the oldest first.
+// snapshotsIn returns the names of the snapshots in a directory, the oldest first.
 func snapshotsIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/raft/transport"
 )
 
-// underWay is a cluster of three whose followers have a record that the leader's disk is still writing. That
-// disk answers with what is sent to goOn.
+// unsyncedRecord is a cluster of three whose followers have a record that the leader's disk is still writing. The
+// disk returns the errors that are sent to goOn.
 type unsyncedRecord struct {
 	*cluster
 	leader  *Node

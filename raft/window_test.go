@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// kept is a node that is alone and whose log keeps records from retain on.
+// keepingNode is a node that is alone and whose log retains records from retain on.
 type keepingNode struct {
 	t      *testing.T
 	cfg    Config
@@ -77,7 +77,7 @@ func (k *keepingNode) propose(from, to int) {
 	}
 }
 
-// read is every record of the state machine's that the window has, from its first on.
+// windowItems returns every item in the window, from its first record on.
 func (k *keepingNode) windowItems() (items []string) {
 	k.t.Helper()
 	r := k.cfg.Window.Reader()
@@ -96,7 +96,7 @@ func (k *keepingNode) windowItems() (items []string) {
 	return items
 }
 
-// wantAll wants the window to have the last n records, or all.
+// wantLast fails the test unless the window has exactly the last n records.
 func (k *keepingNode) wantLast(n int, when string) {
 	k.t.Helper()
 	want, got := k.sm.items(), k.windowItems()
@@ -105,7 +105,7 @@ func (k *keepingNode) wantLast(n int, when string) {
 	}
 }
 
-// emptied returns what a purge leaves of a record here.
+// eraseItem returns the form of a record after a purge.
 func eraseItem(_ uint64, data []byte) ([]byte, error) {
 	if string(data) == "emptied" {
 		return nil, nil
@@ -113,8 +113,8 @@ func eraseItem(_ uint64, data []byte) ([]byte, error) {
 	return []byte("emptied"), nil
 }
 
-// TestTheWindowOfTheLog: what snapshots cut off the log is read all the same, as far back as it is wanted, across
-// restarts and a change of keys, and a purge takes from it what it erases.
+// TestTheWindowOfTheLog: readers get records that snapshots cut off the log, as far back as Retain says, across
+// restarts and a change of keys. A purge erases its entries there too.
 func TestTheWindowOfTheLog(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": newRing()} {
@@ -166,7 +166,7 @@ func TestTheWindowOfTheLog(t *testing.T) {
 	}
 }
 
-// TestConvertKeepsTheWindow: a home that is encrypted again keeps what its log keeps.
+// TestConvertKeepsTheWindow: a home that is encrypted keeps the retained records of its log.
 func TestConvertKeepsTheWindow(t *testing.T) {
 	t.Parallel()
 	k := startKept(t, nil)
@@ -188,7 +188,7 @@ func TestConvertKeepsTheWindow(t *testing.T) {
 	k.wantLast(110, "and going on")
 }
 
-// TestDamageOfTheWindowStopsNothing: a segment of kept records that was damaged is met by readers; the node starts,
+// TestDamageOfTheWindowStopsNothing: a segment of retained records is damaged. Readers get an error; the node starts
 // and goes on.
 func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 	t.Parallel()
@@ -233,8 +233,7 @@ func TestDamageOfTheWindowStopsNothing(t *testing.T) {
 	}
 }
 
-// TestASnapshotLeavesNoMoreThanItsBytes: of large records the log keeps fewer than it would of small ones, and the
-// window all.
+// TestASnapshotLeavesNoMoreThanItsBytes: the log keeps fewer large records than small ones, and the window keeps all.
 func TestASnapshotLeavesNoMoreThanItsBytes(t *testing.T) {
 	t.Parallel()
 	k := startKept(t, nil)
