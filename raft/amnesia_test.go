@@ -113,7 +113,7 @@ func TestMemberRejoinsAfterLosingItsLog(t *testing.T) {
 	if a := c.nodes[lost].admitted.Load(); a == nil || a.index == 0 {
 		t.Errorf("it did not wait until it knew that its vote was gone: %v", a)
 	}
-	c.voting(lost)
+	c.waitVoter(lost)
 	c.nodes[l].Close()
 	c.wait("one of two to lead, by the vote of the other", func() bool {
 		a, b := c.nodes[lost], c.nodes[other]

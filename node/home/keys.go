@@ -19,7 +19,7 @@ func OpenKeys(ctx context.Context, cfg Config) (*seal.Ring, error) {
 	if err := checkRing(cfg.Dir); err != nil {
 		return nil, err
 	}
-	if !cfg.Encryption.On() {
+	if !cfg.Encryption.Enabled() {
 		if has {
 			return nil, fmt.Errorf("home %s is %w", cfg.Dir, seal.ErrSealed)
 		}

@@ -1,5 +1,5 @@
-// Package snapshot writes and reads the streams in which the state and the log travel: compressed rows or records,
-// followed by a hash of everything before. It treats rows as bytes: package state interprets them, and package
+// Package snapshot writes and reads the streams that transfer the state and the log: compressed rows or records,
+// followed by a hash over all of them. It handles bytes only: package state defines the meaning of rows, and package
 // archive stores streams in a directory.
 //
 // A snapshot is

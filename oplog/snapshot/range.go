@@ -14,7 +14,7 @@ const (
 	headLen      = 8 + 8 + 8 + 32
 )
 
-// ErrRange reports a damaged range of the log.
+// ErrRange reports a corrupt log range.
 var ErrRange = &oplog.Error{Kind: oplog.Corrupt, Text: "unreadable log range"}
 
 // A Head describes the beginning of a range and the state after it.
@@ -24,8 +24,8 @@ type Head struct {
 	Hash        [32]byte    // its Sum
 }
 
-// WriteRange streams the records that a function gives in order until it fails, followed by rows. The rows replace
-// those for which the records alone would give a wrong result.
+// WriteRange writes a range: the records that a function passes in order, and then rows. The rows replace those that
+// the records alone cannot produce, because entries were erased.
 func WriteRange(w io.Writer, h Head, records func(record func(at oplog.Index, hlc oplog.HLC, data []byte) error) error, rows Rows) error {
 	if _, err := io.WriteString(w, rangeMagic+string(rune(rangeVersion))); err != nil {
 		return err
@@ -66,7 +66,7 @@ type Range struct {
 	in *hashedReader
 }
 
-// ReadRange reads the head and returns the Range. The caller must close it.
+// ReadRange reads the head of a range. The caller must close the Range.
 func ReadRange(r io.Reader) (*Range, error) {
 	in, err := open(r, rangeMagic, "log range")
 	if err != nil {
@@ -88,8 +88,8 @@ func ReadRange(r io.Reader) (*Range, error) {
 	return rg, nil
 }
 
-// Next returns the next record with its time, or io.EOF after the last. Do not call it again after that: the rows
-// follow.
+// Next returns the next record and its time, or io.EOF after the last. After io.EOF the caller reads the rows with
+// Row.
 func (r *Range) Next() (rec oplog.Record, at oplog.Time, err error) {
 	var b [8 + 16 + 4]byte
 	if _, err := io.ReadFull(r.in, b[:8]); err != nil {

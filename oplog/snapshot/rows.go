@@ -82,7 +82,7 @@ func writeHashed(w io.Writer, write func(io.Writer) error) error {
 	return errors.Join(err, z.Close())
 }
 
-// Read calls row with the rows of a stream. It returns an error of row unchanged, and otherwise ErrUnreadable.
+// Read reads the rows of a snapshot. It returns an error of row unchanged; all other errors are ErrUnreadable.
 func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 	in, err := open(r, rowsMagic, "snapshot")
 	if err != nil {
@@ -120,7 +120,7 @@ func Read(r io.Reader, report Progress, row func(k, v []byte) error) error {
 type hashedReader struct {
 	*bufio.Reader
 	h       hash.Hash
-	z       *zstd.Decoder // closed at the end
+	z       *zstd.Decoder // to be closed
 	version byte
 	k, v    []byte // buffers of the last row
 }
@@ -143,7 +143,7 @@ func (s *hashedReader) row() (k, v []byte, err error) {
 	return nil, nil, io.EOF
 }
 
-// open reads the beginning of a stream and checks that it is of this kind.
+// open reads the magic and the version of a stream. kind names it in errors.
 func open(r io.Reader, magic, kind string) (*hashedReader, error) {
 	head := make([]byte, len(magic)+1)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -175,8 +175,8 @@ func (s *hashedReader) ReadByte() (byte, error) {
 	return b, err
 }
 
-// part reads a length and as many bytes, into buf if it has room. The buffer grows only as bytes arrive, because a
-// damaged length may be any number.
+// readPart reads a length and that many bytes, reusing buf. The buffer grows only as bytes arrive, because the length
+// may be corrupt.
 func (s *hashedReader) readPart(buf []byte) ([]byte, error) {
 	n, err := binary.ReadUvarint(s)
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *hashedReader) readPart(buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// end compares the hash of the bytes read with the hash that follows, and checks that the stream ends there.
+// checkEnd verifies the hash of the bytes read against the one that follows, and that the stream ends after it.
 func (s *hashedReader) checkEnd() error {
 	want := s.h.Sum(nil)
 	got := make([]byte, len(want))
@@ -217,7 +217,7 @@ func (s *hashedReader) checkEnd() error {
 	return nil
 }
 
-// progress reports every 16 MiB.
+// progress calls report every 16 MiB.
 type progress struct {
 	done, reported, total int64
 	report                Progress

@@ -5,9 +5,9 @@
 //	log-00000000000000001234-00000000000000001300.cairn    the records 1235 to 1300
 //	end                                                    the index and the log time at which the last one ends
 //
-// The first two are checksummed streams that package snapshot describes. A chain is a state followed by ranges
-// without a gap; to reach a point in time, restore the state and apply the ranges up to it. A file gets its name only
-// when it is complete. The package does not know where the streams come from.
+// The first two are checksummed streams; see package snapshot. A chain is a state followed by ranges without a gap.
+// To restore a point in time, Restore restores the chain's state and applies the ranges up to that point. Files
+// appear atomically under their final names. The package does not know where the streams come from.
 package archive
 
 import (
@@ -38,7 +38,7 @@ type File struct {
 // IsState reports whether the file is a state, not a range of the log.
 func (f File) IsState() bool { return f.Since == 0 }
 
-// Name returns the name of a backup's file. Since 0 means a state.
+// Name returns the name of a backup's file. Since 0 means a whole state.
 func Name(since, index oplog.Index) string {
 	if since == 0 {
 		return fmt.Sprintf("state-%020d.cairn", index)
@@ -46,7 +46,7 @@ func Name(since, index oplog.Index) string {
 	return fmt.Sprintf("log-%020d-%020d.cairn", since, index)
 }
 
-// List returns a directory's states and ranges, in the order of the log. It leaves out other files.
+// List returns the states and ranges in a directory, in the order of the log. It ignores other files.
 func List(dir string) (files []File, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -73,7 +73,7 @@ func List(dir string) (files []File, err error) {
 	return files, nil
 }
 
-// ErrNoBackup reports that no backup in a directory leads to a point.
+// ErrNoBackup reports that no backups in a directory lead to the requested point.
 var ErrNoBackup = errors.New("no backup for that point")
 
 // ErrGap reports that a file is missing between two others.
@@ -82,7 +82,7 @@ var ErrGap = errors.New("a backup is missing")
 // spans reports whether a range begins before a state and ends at or after it. The rest of the range can then be
 // applied to the state.
 func (f File) spans(o File) bool {
-	return o.Whole() && f.Since < o.Index && o.Index <= f.Index
+	return o.IsState() && f.Since < o.Index && o.Index <= f.Index
 }
 
 // Gap returns an error that names the first file after a missing one; nil if there is no gap. Everything before the
@@ -101,7 +101,7 @@ func Gap(files []File) error {
 	})
 	reached := oplog.Index(0)
 	for _, f := range files {
-		if !f.Whole() && f.Since > reached && !(reached == 0 && slices.ContainsFunc(files, f.spans)) {
+		if !f.IsState() && f.Since > reached && !(reached == 0 && slices.ContainsFunc(files, f.spans)) {
 			return fmt.Errorf("%w: %s continues after index %d, and the file before it ends at %d", ErrGap,
 				filepath.Base(f.Path), f.Since, reached)
 		}
@@ -110,8 +110,8 @@ func Gap(files []File) error {
 	return nil
 }
 
-// Chain returns the newest state at or before an index, with the ranges that continue it without a gap, up to the
-// range that contains the index. Index 0 means the end of the files.
+// Chain returns the newest state at or before an index, and the following ranges without a gap up to the one that
+// contains the index. Index 0 means as far as possible.
 func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	for _, f := range files {
 		if f.IsState() && (to == 0 || f.Index <= to) {
@@ -127,7 +127,7 @@ func Chain(files []File, to oplog.Index) (chain []File, err error) {
 	return extendChain(files, chain, to), nil
 }
 
-// oldest returns the index of the first state; without a state, where the first range begins.
+// oldestIndex returns the index of the first state; without a state, the beginning of the first range.
 func oldestIndex(files []File) oplog.Index {
 	for _, f := range files {
 		if f.IsState() {
@@ -143,7 +143,7 @@ func extendChain(files, chain []File, to oplog.Index) []File {
 		if to != 0 && end >= to {
 			return chain
 		}
-		// Choose, among the ranges that begin here or before, the one that ends last.
+		// Among the ranges that begin at or before the end, choose the one that ends last.
 		best := -1
 		for i, f := range files {
 			if !f.IsState() && f.Since <= end && f.Index > end && (best < 0 || f.Index > files[best].Index) {
@@ -157,8 +157,8 @@ func extendChain(files, chain []File, to oplog.Index) []File {
 	}
 }
 
-// Prune removes the files that are older than the newest keep states: earlier states, and the ranges that end before
-// the oldest state that stays. It returns the removed files.
+// Prune keeps the newest keep states and removes older states, and the ranges that end before the oldest remaining
+// state. It returns the removed files.
 func Prune(dir string, keep int) (removed []File, err error) {
 	files, err := List(dir)
 	if err != nil || keep <= 0 {
@@ -175,7 +175,7 @@ func Prune(dir string, keep int) (removed []File, err error) {
 	}
 	oldest := states[len(states)-keep]
 	for _, f := range slices.Backward(files) { // newest first: if this is interrupted, the remaining files still form a chain
-		if f.Whole() && f.Index >= oldest || !f.Whole() && f.Index > oldest {
+		if f.IsState() && f.Index >= oldest || !f.IsState() && f.Index > oldest {
 			continue
 		}
 		if err := os.Remove(f.Path); err != nil {
@@ -186,7 +186,7 @@ func Prune(dir string, keep int) (removed []File, err error) {
 	return removed, nil
 }
 
-// Names of unfinished files, and the time after which Sweep removes them.
+// Names of unfinished files and directories. Older ones than maxScratchAge are abandoned.
 const (
 	writingPattern   = ".writing-*"
 	verifyingPattern = ".cairn-verify-*.scratch"
@@ -194,8 +194,8 @@ const (
 	maxScratchAge    = 24 * time.Hour
 )
 
-// Sweep removes the unfinished files that killed processes left when they wrote, verified or restored backups in a
-// directory. Each may be as large as a state.
+// Sweep removes the unfinished files and directories that killed processes have left in a directory. Each may be as
+// large as a whole state.
 func Sweep(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,8 +212,8 @@ func Sweep(dir string) (err error) {
 	return err
 }
 
-// Scratch returns a new directory for a restore, below the system's temporary directory. The command removes it at
-// its end. Scratch first removes the directories that killed commands of this user left there.
+// Scratch creates a directory to restore into, below the system's temporary directory. The caller removes it. Scratch
+// first removes directories that killed commands of this user have left there.
 func Scratch() (dir string, err error) {
 	_ = Sweep(os.TempDir()) // fails for those of other users
 	return os.MkdirTemp("", restoringPattern)
@@ -240,8 +240,8 @@ func Add(dir string, since, index oplog.Index, write func(io.Writer) error) (pat
 	return path, nil
 }
 
-// An End holds the index at which the last backup of a directory ends, and the log's time there. A log with another
-// time at that index has another history, so its range does not continue the backup.
+// An End is the index at which the last backup of a directory ends, and the log time there. A log with another time
+// at that index has another history, so its ranges must not follow this backup.
 type End struct {
 	Index oplog.Index `json:"index"`
 	Time  string      `json:"log_time"`
@@ -249,7 +249,7 @@ type End struct {
 
 const endFile = "end"
 
-// TimeAt returns the log's time at the end of the backup that ends at an index; blank if that is unknown.
+// TimeAt returns the log time of the backup that ends at an index; blank if it is unknown.
 func TimeAt(dir string, index oplog.Index) string {
 	var end End
 	raw, err := os.ReadFile(filepath.Join(dir, endFile))
@@ -259,7 +259,7 @@ func TimeAt(dir string, index oplog.Index) string {
 	return end.Time
 }
 
-// Note stores the end of the last backup in the directory.
+// Note stores the end of the last written backup.
 func (e End) Note(dir string) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -268,7 +268,7 @@ func (e End) Note(dir string) error {
 	return syncwriter.Replace(filepath.Join(dir, endFile), raw, 0o600)
 }
 
-// Publish renames a finished file to its final name.
+// Publish renames a finished file to its final name, and syncs the directory.
 func Publish(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err

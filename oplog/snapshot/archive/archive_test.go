@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// world is a state with a log that tests write.
+// testState is a state with a log, written by tests.
 type testState struct {
 	t  *testing.T
 	st *statetest.State
@@ -63,7 +63,7 @@ func (w *testState) remember(n int) {
 	}
 }
 
-// nothing moves the index as the log's own bookkeeping does.
+// advanceIndex advances the index without an entry, like the log's own bookkeeping.
 func (w *testState) advanceIndex() {
 	w.at++
 	if _, err := w.st.Apply([]oplog.Record{{Index: w.at, Term: 3}}); err != nil {
@@ -91,7 +91,7 @@ func (w *testState) backup(dir string, since oplog.Index) error {
 	return err
 }
 
-// put has a test's world backed up, or fails the test.
+// put backs up a world, or fails the test.
 func (w *testState) put(dir string, since oplog.Index) {
 	w.t.Helper()
 	if err := w.backup(dir, since); err != nil {
@@ -99,16 +99,17 @@ func (w *testState) put(dir string, since oplog.Index) {
 	}
 }
 
-// backedUp is a world of n memories and a few more, and a directory with its state and a range behind it.
+// backedUp returns a state of n memories and a few more, and a directory with a backup of the state and a range after
+// it.
 func backedUp(t *testing.T, n, more int, keys *seal.Ring) (w *testState, dir string, files []File) {
 	t.Helper()
 	w, dir = newWorld(t, state.Options{}), t.TempDir()
 	w.keys = keys
 	w.remember(n)
 	first := w.at
-	w.mustBackup(dir, 0)
+	w.put(dir, 0)
 	w.remember(more)
-	w.mustBackup(dir, first)
+	w.put(dir, first)
 	if rep, err := Verify(t.Context(), dir, "", keys); err != nil || rep.End != w.st.Point() {
 		t.Fatalf("as it was written: %+v, %v", rep, err)
 	}
@@ -145,17 +146,17 @@ func TestEveryPointIsReached(t *testing.T) {
 		step()
 	}
 	first := w.at
-	w.mustBackup(dir, 0)
+	w.put(dir, 0)
 	for range 4 {
 		step()
 	}
 	w.advanceIndex()
 	second := w.at
-	w.mustBackup(dir, first)
+	w.put(dir, first)
 	for range 3 {
 		step()
 	}
-	w.mustBackup(dir, second)
+	w.put(dir, second)
 	rep, err := Verify(t.Context(), dir, "", nil)
 	if err != nil || len(rep.Files) != 3 || rep.End != w.st.Point() {
 		t.Fatalf("verify: %+v, %v; want %+v", rep, err, w.st.Point())
@@ -254,7 +255,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 	ends := []oplog.Index{}
 	for since := oplog.Index(0); len(ends) < 4; since = w.at {
 		w.remember(3)
-		w.mustBackup(dir, since)
+		w.put(dir, since)
 		ends = append(ends, w.at)
 	}
 	restore := func(to Target) (state.Point, error) {
@@ -274,7 +275,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 	if at, err := restore(Target{Index: ends[1]}); err != nil || at.Index != ends[1] {
 		t.Errorf("restore to what is before the gap: %+v, %v", at, err)
 	}
-	w.mustBackup(dir, ends[1]) // closes it
+	w.put(dir, ends[1]) // closes it
 	if rep, err := Verify(t.Context(), dir, "", nil); err != nil || rep.End != w.st.Point() {
 		t.Errorf("with a file that closes the gap: %+v, %v", rep, err)
 	}
@@ -284,7 +285,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 func TestAppendedBytesAreFound(t *testing.T) {
 	suite.Full(t)
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
-		_, dir, files := newBackups(t, 5, 5, keys)
+		_, dir, files := backedUp(t, 5, 5, keys)
 		for _, f := range files {
 			good := bytesOf(t, f.Path)
 			for _, more := range []string{"x", "appended", string(make([]byte, 100_000)), string(good)} {
@@ -303,9 +304,9 @@ func TestPruneKeepsWhatIsNeeded(t *testing.T) {
 	for range 3 {
 		w.remember(2)
 		at := w.at
-		w.mustBackup(dir, 0)
+		w.put(dir, 0)
 		w.remember(2)
-		w.mustBackup(dir, at)
+		w.put(dir, at)
 	}
 	removed, err := Prune(dir, 2)
 	if err != nil || len(removed) != 2 {
@@ -332,11 +333,11 @@ func TestARangeAroundAStateIsNoGap(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	w.remember(2)
 	first := w.at
-	w.mustBackup(dir, 0)
+	w.put(dir, 0)
 	w.remember(2)
-	w.mustBackup(dir, 0) // of a node that was behind when it was asked
+	w.put(dir, 0) // of a node that was behind when it was asked
 	w.remember(2)
-	w.mustBackup(dir, first)
+	w.put(dir, first)
 	for _, keep := range []int{2, 1} {
 		if _, err := Prune(dir, keep); err != nil {
 			t.Fatal(err)
@@ -355,12 +356,12 @@ func TestAPruneThatIsCutShort(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	w.remember(2)
 	first := w.at
-	w.mustBackup(dir, 0)
+	w.put(dir, 0)
 	w.remember(2)
-	w.mustBackup(dir, first)
+	w.put(dir, first)
 	last := filepath.Join(dir, Name(first, w.at))
 	w.remember(2)
-	w.mustBackup(dir, 0)
+	w.put(dir, 0)
 	good := bytesOf(t, last)
 	if err := errors.Join(os.Remove(last), os.MkdirAll(filepath.Join(last, "x"), 0o700)); err != nil { // it cannot be removed
 		t.Fatal(err)

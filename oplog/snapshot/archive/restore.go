@@ -19,8 +19,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A Target is the point to restore to; the zero value is the newest one. Index and Time are inclusive: later records
-// are not restored.
+// A Target is the point to restore to. The zero value means everything. Index and Time are inclusive.
 type Target struct {
 	Index    oplog.Index
 	Time     oplog.Time
@@ -76,8 +75,8 @@ func Restore(ctx context.Context, dir, path string, to Target, keys *seal.Ring) 
 	return st.Point(), err
 }
 
-// checkTarget returns an error if a chain does not reach the target. Without an index it must reach the end of the
-// files: a chain that ends at a missing file would restore less than was backed up.
+// checkTarget returns an error if a chain does not lead to the target. Without an index it must lead to the last
+// file: a chain that ends at a missing file would restore less than was backed up.
 func checkTarget(files, chain []File, to Target) error {
 	end := chain[len(chain)-1].Index
 	if to.Index == 0 {
@@ -89,8 +88,8 @@ func checkTarget(files, chain []File, to Target) error {
 	return nil
 }
 
-// chainFor returns a chain that begins with the newest state at or before the target. If the target is a time, only
-// the newest entry of a state shows whether the state is later.
+// chainFor returns the chain that begins with the newest state at or before the target. For a target time it must
+// read states, because only a state's newest entry has its time.
 func chainFor(ctx context.Context, files []File, to Target, keys *seal.Ring) ([]File, error) {
 	if to.Time == 0 {
 		return Chain(files, to.Index)
@@ -183,7 +182,7 @@ func applyRange(ctx context.Context, st *state.State, f File, to Target, keys *s
 	return done, err
 }
 
-// ErrPurged reports that a range lacks entries that the target needs: a purge erased them before the range was
+// ErrPurged reports that a range lacks entries before the target, because a purge erased them before the range was
 // written.
 var ErrPurged = errors.New("a purge erased entries on the way there")
 
@@ -211,13 +210,13 @@ func (to Target) checkErased(st *state.State, done state.Replayed) error {
 		strings.Join(names, ", "), done.End, first-1)
 }
 
-// Report holds the result of Verify.
+// Report is the result of Verify.
 type Report struct {
 	Files []File
 	End   state.Point
 }
 
-// Verify restores the newest chain into a temporary state below in, and compares every hash.
+// ErrNoSpace means that the disk of the scratch state was full during a verification: the backups may well restore.
 var ErrNoSpace = errors.New("no space for the scratch state of a verification")
 
 // Verify restores the newest chain into a scratch state below the directory in, verifies all hashes, and removes it.

@@ -18,7 +18,7 @@ import (
 func TestADamagedSealedBackupIsNamed(t *testing.T) {
 	t.Parallel()
 	keys := seal.Ephemeral([]seal.Master{seal.NewMaster()})
-	_, dir, files := newBackups(t, 300, 50, keys)
+	_, dir, files := backedUp(t, 300, 50, keys)
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for i, f := range files {
@@ -50,7 +50,7 @@ func TestARefusedRestoreLeavesNothing(t *testing.T) {
 	w, dir := newWorld(t, state.Options{}), t.TempDir()
 	w.keys = keys
 	w.remember(20)
-	w.mustBackup(dir, 0)
+	w.put(dir, 0)
 	path := filepath.Join(t.TempDir(), "state")
 	for name, keys := range map[string]*seal.Ring{"no key": nil, "another key": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		if _, err := Restore(t.Context(), dir, path, Target{}, keys); err == nil {

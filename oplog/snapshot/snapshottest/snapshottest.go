@@ -1,4 +1,4 @@
-// Package snapshottest decodes streams for tests that search them for text.
+// Package snapshottest extracts all content of a stream, so that tests can check that nothing erased is in it.
 package snapshottest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// Range returns all bytes of the entries and rows in a range of the log.
+// Range returns all bytes of the entries and rows in a log range.
 func Range(t testing.TB, in io.Reader) (held []byte) {
 	t.Helper()
 	r, err := snapshot.ReadRange(in)
