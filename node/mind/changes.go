@@ -254,8 +254,7 @@ func (c *change) sameKind(o *parsedClaim) bool {
 		return o.participle == "written" || o.participle == "implemented" || o.participle == "built"
 	case amount:
 		return anyNumber(o.value) && anyNumber(c.is) && hasTime(o.value) == hasTime(c.is) &&
-			(len(o.value) < 2 || len(c.is) < 2 || o.value[1].stem == c.is[1].stem || dimensions[o.value[1].stem] != "" &&
-				dimensions[o.value[1].stem] == dimensions[c.is[1].stem])
+			(len(o.value) < 2 || len(c.is) < 2 || o.value[1].stem == c.is[1].stem || sameQuantity(o.value[1].stem, c.is[1].stem))
 	case timing:
 		return hasTime(o.value) && hasTime(c.is)
 	case moving:

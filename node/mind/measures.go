@@ -1,27 +1,24 @@
 package mind
 
-import "strings"
+import "slices"
 
 // measurePrepositions are words that may precede a measure. After other words a number may be part of a name: room 4,
 // version 7.
 var measurePrepositions = set("at of about every for around roughly nearly almost than least most only within under over until from")
 
-// dimensions maps a unit to the quantity that it measures.
-var dimensions = func() map[string]string {
-	by := map[string]string{}
-	for of, units := range map[string]string{
-		"time":   "ms millisecond second minute hour day week month year",
-		"memory": "b kb mb gb tb kib mib gib tib byte kilobyte megabyte gigabyte terabyte",
-		"money":  "cent euro eur dollar usd pound gbp franc chf crown",
-		"length": "mm cm m km inch foot feet metre meter mile kilometre kilometer",
-		"weight": "g kg gram kilo kilogram ounce pound tonne",
-	} {
-		for unit := range strings.FieldsSeq(units) {
-			by[stem(unit)] = of
-		}
-	}
-	return by
-}()
+// quantities holds the units of each quantity. A unit may measure several, as a pound does.
+var quantities = []map[string]bool{
+	stems("ms millisecond second minute hour day week month year"),
+	stems("b kb mb gb tb kib mib gib tib byte kilobyte megabyte gigabyte terabyte"),
+	stems("cent euro eur dollar usd pound gbp franc chf crown"),
+	stems("mm cm m km inch foot feet metre meter mile kilometre kilometer"),
+	stems("g kg gram kilo kilogram ounce pound tonne"),
+}
+
+// sameQuantity reports whether two units measure one quantity.
+func sameQuantity(a, b string) bool {
+	return slices.ContainsFunc(quantities, func(units map[string]bool) bool { return units[a] && units[b] })
+}
 
 // beginsWithMeasure reports whether ws, which follow front, begin with a measure: a number with a unit. A time of day
 // is not a measure, because one thing may happen at several.
@@ -40,8 +37,7 @@ func sameMeasure(newer, older []word) bool {
 		return false
 	}
 	for i, w := range older[1:] {
-		unit := dimensions[w.stem]
-		if w.stem != newer[i+1].stem && (i > 0 || unit == "" || unit != dimensions[newer[i+1].stem]) {
+		if next := newer[i+1].stem; w.stem != next && (i > 0 || !sameQuantity(w.stem, next)) {
 			return false
 		}
 	}

@@ -31,6 +31,8 @@ func TestReplaces(t *testing.T) {
 		{"We keep the thermostat at 21 degrees.", "We keep the thermostat at 19.5 degrees, gas is expensive.", mind.Reworded},
 		{"The indexer pod has a memory limit of 512 MiB.",
 			"The indexer pod has a memory limit of 2 GiB, it kept getting killed.", mind.Reworded},
+		{"We charge a deposit of 20 pounds per bicycle.", "We charge a deposit of 25 euros per bicycle.", mind.Reworded},
+		{"We allow a load of 20 pounds per bicycle.", "We allow a load of 9 kilograms per bicycle.", mind.Reworded},
 		{"Feature flags are kept in a YAML file.", "Feature flags moved to the database and are edited in the admin page.", mind.Changed},
 		{"The dental clinic charges 60.", "The dental clinic has gone up to 74 a visit.", mind.Changed},
 		{"Error reports go to Sentry.", "Our own instance collects the error reports now.", mind.Changed},
