@@ -156,6 +156,9 @@ func selectFields(o object, names []string) object {
 	return o
 }
 
+// lastMoment is the last second that RFC 3339 can write. The day after it has no date there.
+var lastMoment = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
 // endOfDay returns the end of a day in UTC. It rejects a day that is over.
 func endOfDay(date string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, date)
@@ -163,6 +166,9 @@ func endOfDay(date string) (time.Time, error) {
 		return day, oplog.Errorf(oplog.Invalid, "expiration_date: want YYYY-MM-DD, got %.40q", date)
 	}
 	end := day.AddDate(0, 0, 1)
+	if end.After(lastMoment) {
+		end = lastMoment
+	}
 	if !end.After(time.Now()) {
 		return end, oplog.Errorf(oplog.Invalid, "expiration_date: %s is over", date)
 	}
