@@ -46,3 +46,21 @@ func TestGraphsAreShared(t *testing.T) {
 		t.Errorf("%d were told that they made it: %v", sum, graph)
 	}
 }
+
+// TestObservationsOfOneCall checks that a call may add to an entity several times, also the same observation.
+func TestObservationsOfOneCall(t *testing.T) {
+	t.Parallel()
+	m := start(t, 1).web(0).model("server-memory")
+	m.call("create_entities", obj{"entities": []obj{{"name": "Ada", "entityType": "person", "observations": []string{"drinks tea"}}}})
+	r := m.call("add_observations",
+		obj{"observations": []obj{{"entityName": "Ada", "contents": []string{"likes maps"}},
+			{"entityName": "Ada", "contents": []string{"drinks tea", "likes maps", "owns a boat"}}}})
+	added := fmt.Sprint(r.StructuredContent)
+	want := "map[results:[map[addedObservations:[likes maps] entityName:Ada] map[addedObservations:[owns a boat] entityName:Ada]]]"
+	if r.IsError || added != want {
+		t.Errorf("added %s, want %s", added, want)
+	}
+	if graph := m.call("read_graph", obj{}).StructuredContent.(map[string]any)["entities"].([]any); len(graph[0].(map[string]any)["observations"].([]any)) != 3 {
+		t.Errorf("stored: %v", graph)
+	}
+}

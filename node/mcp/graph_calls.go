@@ -233,17 +233,22 @@ func (g *graphCall) addObservations(q *graphAdditions) (*graphAllAdded, error) {
 	var done graphAllAdded
 	err := g.retryOnConflict(func() (steps []api.BatchStep, err error) {
 		done.Results = []graphAdded{}
+		there := map[string][]storedFact{} // by entity, with what this call adds
 		for _, o := range q.Observations {
-			there, err := g.facts(api.EntityFolder(o.Entity))
-			if err != nil {
-				return nil, err
+			if there[o.Entity] == nil {
+				if there[o.Entity], err = g.facts(api.EntityFolder(o.Entity)); err != nil {
+					return nil, err
+				}
 			}
-			if len(entities(there)) == 0 {
+			if len(entities(there[o.Entity])) == 0 {
 				return nil, oplog.Errorf(oplog.NotFound, "Entity with name %s not found", api.OneLine(o.Entity))
 			}
-			more, added, err := newObservations(o.Entity, o.Contents, there)
+			more, added, err := newObservations(o.Entity, o.Contents, there[o.Entity])
 			if err != nil {
 				return nil, err
+			}
+			for _, says := range added {
+				there[o.Entity] = append(there[o.Entity], storedFact{GraphFact: api.GraphFact{Entity: o.Entity, Says: says}})
 			}
 			steps, done.Results = append(steps, more...), append(done.Results, graphAdded{o.Entity, added})
 		}
