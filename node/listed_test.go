@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +102,36 @@ func TestAListSaysWhereItGoesOn(t *testing.T) {
 	} {
 		if code, got := w.send("GET", path, nil); code != 400 || !strings.Contains(fmt.Sprint(got), want+": ") {
 			t.Errorf("%s: %d %v", path, code, got)
+		}
+	}
+}
+
+// TestPagesOfANameInSeveralCases checks that pages which are full of what is named as the search says lead to the
+// others: each name is returned once.
+func TestPagesOfANameInSeveralCases(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	names := []string{"ALICE", "Aalice", "Alice", "Alice Smith", "alice"}
+	for _, name := range names {
+		w.ok("POST", "/v1/relate", obj{"entity": name, "target": "Bob", "relationship": "knows"})
+	}
+	for limit := 1; limit <= len(names); limit++ {
+		var got []string
+		for after, pages := "", 0; pages <= len(names); pages++ {
+			page := w.ok("GET", fmt.Sprintf("/v1/entities?search=alice&limit=%d&after=%s", limit, url.QueryEscape(after)), nil)
+			for _, e := range page["entities"].([]any) {
+				got = append(got, e.(obj)["name"].(string))
+			}
+			next, more := page["next"].(string)
+			if after = next; !more {
+				break
+			}
+		}
+		if first := got[0]; !strings.EqualFold(first, "alice") {
+			t.Errorf("by %d: %s is the first", limit, first)
+		}
+		if slices.Sort(got); !slices.Equal(got, names) {
+			t.Errorf("by %d: %v, want %v", limit, got, names)
 		}
 	}
 }

@@ -195,13 +195,17 @@ func (s *Service) entities(v *state.View, c api.Caller, q *api.EntitiesRequest) 
 	return a, nil
 }
 
+// beforeNames is the cursor in front of every name: a page that is full without a name of the walk is the first one,
+// and a blank cursor would ask for it again.
+const beforeNames = "\x00"
+
 // namesOf adds the names of a database that pass to a list: in the first page what is named so in another case, then
 // what has the text behind the last page, in the order of names. next is where the next page begins.
 func namesOf(v *state.View, db oplog.DB, q *api.EntitiesRequest, a *api.EntityList, has func(string) bool, most int) (next *string) {
 	add := func(e oplog.Entity) {
 		a.Entities = append(a.Entities, api.Entity{Name: e.Name, Type: e.Type, Mentions: e.Mentions, Last: e.Last.Seconds()})
 	}
-	whole, looked, last := v.EntitiesFolded(db, fold.Lower(q.Search), most), 0, ""
+	whole, looked, last := v.EntitiesFolded(db, fold.Lower(q.Search), most), 0, beforeNames
 	if q.After == "" {
 		for _, name := range whole {
 			if e, ok := v.Entity(db, name); ok {
