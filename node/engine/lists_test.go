@@ -208,3 +208,48 @@ func bounded[Q, A any](op api.Of[Q, A], d api.Door, c api.Caller, q *Q, of func(
 		return of(a), nil
 	}
 }
+
+// TestTheQuarantineOfOthers: a page of the quarantine that looks at no more than other namespaces' memories is empty,
+// and leads to those of its own. Its cursors name no memory, and an id is a cursor as well.
+func TestTheQuarantineOfOthers(t *testing.T) {
+	t.Parallel()
+	n, owner := alone(t)
+	const rows = 100_050
+	var ops []oplog.Op
+	for i := range rows {
+		namespace := "other"
+		if i%(rows-1) == 0 { // the first and the last
+			namespace = "own"
+		}
+		ops = append(ops, &oplog.Remember{Held: true, Content: oplog.Content{RID: fmt.Sprintf("m%07d", i), Text: fmt.Sprint("tea ", i),
+			Type: "semantic", Namespace: namespace, Created: 1_700_000_000_000_000}})
+		if len(ops) == 10_000 || i == rows-1 {
+			if err := n.Service().Propose(t.Context(), owner, ops...); err != nil {
+				t.Fatal(err)
+			}
+			ops = nil
+		}
+	}
+	for _, after := range []string{"", "m0000000", "#1"} {
+		var got []string
+		for next := &after; next != nil; {
+			a, err := api.Quarantine.Do(t.Context(), n.Host(), owner, &api.QuarantineRequest{Namespace: "own", Limit: 1, After: *next})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range a.Memories {
+				got = append(got, m.RID)
+			}
+			if next = a.Next; next != nil && !strings.HasPrefix(*next, "#") {
+				t.Errorf("the cursor is %s", *next)
+			}
+		}
+		want := "[m0000000 m0100049]"
+		if after != "" {
+			want = "[m0100049]"
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("from %q on: %v, want %s", after, got, want)
+		}
+	}
+}

@@ -3,6 +3,9 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/node/api"
@@ -76,25 +79,29 @@ func lowTrust(class string) string {
 
 const maxHeld = 200 // rows in a page of the quarantine
 
-// quarantined returns a page of the memories in quarantine.
+// quarantined is a page of what waits. Its cursor is the number of the last memory that it looked at: that may be one
+// of another namespace, and a number names no memory.
 func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequest) (*api.QuarantinePage, error) {
 	page, most, behind := &api.QuarantinePage{Memories: []api.Memory{}}, min(max(q.Limit, 1), maxHeld), oplog.Seq(0)
 	if q.After != "" {
-		var ok bool
-		if behind, ok = v.Seq(c.DB, q.After); !ok {
+		number, known := strings.CutPrefix(q.After, "#")
+		seq, err := strconv.ParseUint(number, 10, 64)
+		if behind = oplog.Seq(seq); !known || err != nil { // an id, which this list gave as a cursor before
+			behind, known = v.Seq(c.DB, q.After)
+		}
+		if !known {
 			return nil, oplog.Errorf(oplog.NotFound, "after: there is no memory %s", api.Quoted(q.After))
 		}
 	}
-	left, within, looked, last := byteBudget{hold: c.Hold}, c.Reach(q.Namespace), 0, q.After
+	left, within, looked := byteBudget{hold: c.Hold}, c.Reach(q.Namespace), 0
 	v.Quarantined(c.DB, behind, func(m *oplog.Memory) bool {
 		wanted := within.Has(m.Namespace)
 		if len(page.Memories) == most || looked == maxScan || wanted && !left.reserve(m.Weight()) {
-			page.Next = api.OrNil(last)
+			page.Next = new(fmt.Sprint("#", behind))
 			return false
 		}
-		looked++
-		if wanted {
-			page.Memories, last = append(page.Memories, memoryOf(m)), m.RID
+		if looked, behind = looked+1, m.Seq; wanted {
+			page.Memories = append(page.Memories, memoryOf(m))
 		}
 		return true
 	})
