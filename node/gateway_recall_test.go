@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/oplog/suite"
 )
@@ -122,5 +123,33 @@ func TestUnreadRecallHoldsNothing(t *testing.T) {
 	}
 	if seen != rows {
 		t.Errorf("%d rows", seen)
+	}
+}
+
+// TestAnAnswerOutlastsTheWaitForAnIndex checks that min_index bounds only the wait for the index: an answer that a client
+// takes long to read is complete.
+func TestAnAnswerOutlastsTheWaitForAnIndex(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	const rows = 24 // they exceed the socket buffers
+	w := start(t, 1).web(0)
+	text := strings.Repeat("the lake is wide and the heron waits ", 28_000) // about 1 MB
+	var index any
+	for i := range rows {
+		index = w.ok("POST", "/v1/remember", obj{"text": fmt.Sprint(i, " ", text)})["log_index"]
+	}
+	begun := time.Now()
+	_, in := w.stream(obj{"query": "heron", "top_k": rows, "min_index": index})
+	seen, name, last := 0, "result", obj(nil)
+	for name == "result" {
+		if name, last = nextEvent(t, in); name == "result" {
+			seen++
+		}
+		for seen == 1 && time.Since(begun) < 3*time.Second { // the reader does something else first
+			w.ok("POST", "/v1/remember", obj{"text": "written beside a slow reader"})
+		}
+	}
+	if name != "end" || seen != rows {
+		t.Errorf("%d rows, then %s %v", seen, name, last)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/large"
@@ -27,6 +28,8 @@ type Caller struct {
 	Quiet    bool         // its recalls strengthen nothing
 	Asked    bool         // another member asks in its name, so this node asks no others
 	Surface  string       // http, wire, mcp or the name of a dialect, for the slow log
+
+	Patience time.Duration // how long its reads wait for their min_index, and nothing else of them; 0 for the log's own bound
 
 	Hold *large.Hold // what the request takes of the byte budget until it is answered; nil before the door
 

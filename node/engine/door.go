@@ -63,7 +63,7 @@ func (s *Service) checkAndRun(ctx context.Context, c api.Caller, op *api.Op, req
 		}
 	}
 	if err == nil {
-		err = s.await(ctx, request)
+		err = s.await(ctx, c, request)
 	}
 	if err == nil {
 		err = s.checkNamespaces(ctx, c, op, request)
@@ -147,7 +147,7 @@ func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 	return c, err
 }
 
-// await waits until this node has applied and indexed the log up to the requested freshness.
+// await waits until this node has applied and indexed the log as far as the request asks.
 func (s *Service) await(ctx context.Context, request any) error {
 	f, ok := request.(interface{ Wanted() api.Fresh })
 	if !ok {
@@ -155,6 +155,11 @@ func (s *Service) await(ctx context.Context, request any) error {
 	}
 	start := time.Now()
 	wanted := commit.RequestedFreshness(f.Wanted())
+	if wanted.Index > 0 && c.Patience > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Patience)
+		defer cancel()
+	}
 	err := s.commit.Fresh(ctx, wanted)
 	if err != nil && wanted.Index > 0 {
 		return &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,15 +55,10 @@ func (g *Gateway) execute(q *request, op *api.Op) (any, error) {
 			return nil, err
 		}
 	}
-	ctx := q.r.Context()
 	if w, ok := request.(interface{ Waits() bool }); ok && w.Waits() { // a waiting request does no work
 		q.releaseSlot()
 	}
-	if f, ok := request.(interface{ Wanted() api.Fresh }); ok && f.Wanted().MinIndex > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, indexWaitTimeout)
-		defer cancel()
-	}
+	ctx := q.r.Context()
 	answer, err := g.cfg.Door.Do(ctx, q.c, op, request)
 	if op.Body != "" { // the operation streamed the body at the client's pace, so the deadlines start again
 		rc := http.NewResponseController(q.w)

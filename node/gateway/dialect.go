@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"mime"
 	"net/http"
 	"net/url"
@@ -80,11 +79,6 @@ func (g *Gateway) answerDialect(q *request, d Dialect, op *api.Op) (status int, 
 		defer q.releaseSlot()
 		q.c.Forward = true
 		q.c.Hold.Narrow(maxDialectAnswer, dialectCopies)
-	}
-	if q.param("min_index") != "" {
-		ctx, cancel := context.WithTimeout(q.r.Context(), indexWaitTimeout)
-		defer cancel()
-		q.r = q.r.WithContext(ctx)
 	}
 	return d.Serve(q.r, q.c, func(to any) error {
 		if form, ok := to.(*url.Values); ok {

@@ -295,7 +295,7 @@ func (g *Gateway) identify(q *request, op *api.Op) (done func(), err error) {
 	if _, err := url.ParseQuery(q.r.URL.RawQuery); err != nil && !g.cfg.Lenient { // url.URL.Query ignores malformed parts
 		return done, &api.Refusal{Code: "invalid_query_parameter", Err: oplog.Errorf(oplog.Invalid, "malformed query: %s", err)}
 	}
-	q.c.Usual = max(0, g.cfg.MaxRPS)
+	q.c.Usual, q.c.Patience = max(0, g.cfg.MaxRPS), indexWaitTimeout
 	q.c.Forward, q.c.Surface, q.c.Hold = g.forwards(q.r), "http", large.NewHold(g.cfg.Budget, q.c.Principal())
 	if q.c, err = g.cfg.Access.Find(q.r.Context(), q.c, q.param("database")); err != nil {
 		return done, err
