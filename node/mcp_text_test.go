@@ -100,6 +100,12 @@ func TestModelsReadLines(t *testing.T) {
 			t.Errorf("forget %s: %v", args, r.Content[0])
 		}
 	}
+	for n, want := range map[int]string{10_000: "rids: ", 10_001: "rids: more than 10000 short ids"} { // in a moment, not in minutes
+		r := m.call("merge", obj{"rids": slices.Repeat([]string{"#1"}, n), "text": "one"})
+		if !r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, want) {
+			t.Errorf("merge of %d: %v", n, r.Content[0])
+		}
+	}
 	if got := m.says("forget", obj{"rid": "a-twin"}); !strings.Contains(got, "found: true") {
 		t.Errorf("forget: %q", got)
 	}

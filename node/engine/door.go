@@ -148,7 +148,7 @@ func (s *Service) count(c api.Caller, op *api.Op, n int) (api.Caller, error) {
 }
 
 // await waits until this node has applied and indexed the log as far as the request asks.
-func (s *Service) await(ctx context.Context, request any) error {
+func (s *Service) await(ctx context.Context, c api.Caller, request any) error {
 	f, ok := request.(interface{ Wanted() api.Fresh })
 	if !ok {
 		return nil

@@ -163,6 +163,9 @@ func (s *Server) expandIDs(ctx context.Context, c api.Caller, takes field.Object
 	if len(names) == 0 {
 		return nil
 	}
+	if len(names) > maxShortIDs {
+		return oplog.Errorf(oplog.TooLarge, "%s: more than %d short ids", names[maxShortIDs], maxShortIDs)
+	}
 	a, err := api.IDs.Do(ctx, s.cfg.Door, c, q)
 	if err != nil {
 		return err
@@ -173,9 +176,11 @@ func (s *Server) expandIDs(ctx context.Context, c api.Caller, takes field.Object
 			return err
 		}
 		*at[i] = id
-		var v any = lists[name]
+	}
+	for name, ids := range lists {
+		var v any = ids
 		if args[name][0] == '"' {
-			v = id
+			v = ids[0]
 		}
 		if args[name], err = json.Marshal(v); err != nil {
 			return err
@@ -183,3 +188,6 @@ func (s *Server) expandIDs(ctx context.Context, c api.Caller, takes field.Object
 	}
 	return nil
 }
+
+// maxShortIDs bounds the short ids of one call, which are looked up one by one.
+const maxShortIDs = 10_000
