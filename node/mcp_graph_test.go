@@ -2,10 +2,13 @@ package node_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestGraphsAreShared checks that clients of the profile server-memory on several nodes that create the same entity
@@ -62,5 +65,34 @@ func TestObservationsOfOneCall(t *testing.T) {
 	}
 	if graph := m.call("read_graph", obj{}).StructuredContent.(map[string]any)["entities"].([]any); len(graph[0].(map[string]any)["observations"].([]any)) != 3 {
 		t.Errorf("stored: %v", graph)
+	}
+}
+
+// TestRelationsOfAHub checks that a call deletes a relation of an entity that has more relations than one call looks
+// at, or says that it did not.
+func TestRelationsOfAHub(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	w := start(t, 1).web(0)
+	var lines strings.Builder
+	for i := range 10_001 {
+		fmt.Fprintf(&lines, `{"type":"edge","src":"hub","dst":"n%05d","rel_type":"links"}`+"\n", i)
+	}
+	if status, said := post(t, w.base+"/v1/import", w.token, lines.String()); status != 200 {
+		t.Fatalf("import: %d %s", status, said)
+	}
+	m := w.model("server-memory")
+	gone := 0
+	for _, target := range []string{"n00000", "n05000", "n10000", "none"} {
+		r := m.call("delete_relations", obj{"relations": []obj{{"from": "hub", "to": target, "relationType": "links"}}})
+		if !r.IsError {
+			gone++
+		}
+	}
+	if left := w.ok("GET", "/v1/stats", nil)["edges"]; left != float64(10_001-min(gone, 3)) {
+		t.Errorf("%d calls deleted a relation, by their answers, and %v are left", gone, left)
+	}
+	if gone == 0 {
+		t.Error("nothing was deleted")
 	}
 }

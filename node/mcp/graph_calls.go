@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"math"
 	"slices"
 	"strings"
 
@@ -277,9 +278,9 @@ func (g *graphCall) deleteFacts(entity string, which func(storedFact) bool) erro
 	return g.write(steps)
 }
 
-// deleteRelationsOf deletes the relations of some entities for which which returns true. If there are more than
-// maxGraph, it reads the next ones after the first are deleted.
-func (g *graphCall) deleteRelationsOf(names []string, which func(graphRelation) bool) error {
+// deleteRelationsOf deletes up to most relations of some entities for which which returns true. If the entities have
+// more than maxGraph, it reads the next ones after the first are deleted.
+func (g *graphCall) deleteRelationsOf(names []string, most int, which func(graphRelation) bool) error {
 	for {
 		edges, err := g.relations(names)
 		if err != nil {
@@ -293,8 +294,11 @@ func (g *graphCall) deleteRelationsOf(names []string, which func(graphRelation) 
 			if _, err := api.Unrelate.Do(g.ctx, g.door, g.c, &api.UnrelateRequest{ID: e.ID}); err != nil {
 				return err
 			}
-			deleted++
+			if deleted++; deleted == most {
+				return nil
+			}
 		}
+		most -= deleted
 		if len(edges) < maxGraph {
 			return nil
 		}
@@ -311,7 +315,7 @@ func (g *graphCall) deleteEntities(q *graphNames) (*graphDone, error) {
 			return nil, err
 		}
 	}
-	err := g.deleteRelationsOf(names, func(graphRelation) bool { return true })
+	err := g.deleteRelationsOf(names, math.MaxInt, func(graphRelation) bool { return true })
 	return &graphDone{true, "Entities deleted successfully"}, err
 }
 
@@ -340,6 +344,10 @@ func (g *graphCall) createRelations(q *graphRelations) (*graphRelations, error) 
 
 func (g *graphCall) deleteRelations(q *graphRelations) (*graphDone, error) {
 	names := unique(api.Each(q.Relations, func(r graphRelation) string { return r.From }))
-	err := g.deleteRelationsOf(names, func(r graphRelation) bool { return slices.Contains(q.Relations, r) })
+	wanted := map[graphRelation]bool{}
+	for _, r := range q.Relations {
+		wanted[r] = true
+	}
+	err := g.deleteRelationsOf(names, len(wanted), func(r graphRelation) bool { return wanted[r] })
 	return &graphDone{true, "Relations deleted successfully"}, err
 }
