@@ -103,8 +103,8 @@ func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 	r.Total = 0
 	for page, err := range r.Pages {
 		if err != nil {
-			e := g.publicError(err)
-			_ = out.event("", "error", failure{e.Text, errorsByKind[e.Kind].code})
+			_, f, _ := g.reject(q.w, err)
+			_ = out.event("", "error", f)
 			return nil
 		}
 		for _, row := range page {
