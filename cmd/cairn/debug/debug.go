@@ -44,14 +44,24 @@ Profiles come over HOME/run/debug.sock; by hand: curl --unix-socket HOME/run/deb
 	return group
 }
 
-func bundle(ctx context.Context, a *cli.Streams, t *cli.Target, path, out string) (err error) {
+func bundle(ctx context.Context, a *cli.Streams, t *cli.Target, path, out string) error {
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	if errors.Is(err, fs.ErrExist) {
 		return cli.Hint(err, "it is not overwritten: name another file with --output")
+	} else if err != nil {
+		return err
 	}
-	z := gzip.NewWriter(f)
+	if err := errors.Join(writeParts(ctx, a, t, path, f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(out))
+	}
+	return a.PrintResult(t.JSON, map[string]string{"file": out}, "%s", out)
+}
+
+// writeParts writes the archive. A part that cannot be made says why.
+func writeParts(ctx context.Context, a *cli.Streams, t *cli.Target, path string, w io.Writer) (err error) {
+	z := gzip.NewWriter(w)
 	tw := tar.NewWriter(z)
-	defer func() { err = errors.Join(err, tw.Close(), z.Close(), f.Close()) }()
+	defer func() { err = errors.Join(err, tw.Close(), z.Close()) }()
 	var said bytes.Buffer
 	home := doctor.Report(ctx, t, path, &cli.Streams{In: a.In, Out: &said, Err: io.Discard})
 	for _, part := range []struct {
@@ -79,7 +89,7 @@ func bundle(ctx context.Context, a *cli.Streams, t *cli.Target, path, out string
 			return err
 		}
 	}
-	return a.PrintResult(t.JSON, map[string]string{"file": out}, "%s", out)
+	return nil
 }
 
 // maxPart bounds the size of a part of a bundle.
