@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
