@@ -126,8 +126,8 @@ func TestUnreadRecallHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestAnAnswerOutlastsTheWaitForAnIndex checks that min_index bounds only the wait for the index: an answer that a client
-// takes long to read is complete.
+// TestAnAnswerOutlastsTheWaitForAnIndex checks that min_index bounds only the wait for the index: an answer that a
+// client takes long to read is complete.
 func TestAnAnswerOutlastsTheWaitForAnIndex(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

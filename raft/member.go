@@ -38,7 +38,8 @@ func (n *Node) Change(ctx context.Context, m wire.Membership) (string, error) {
 	return ok.Message, err
 }
 
-// changes return the index of the record with which they changed the members; 0 when none was needed, and for a transfer.
+// changes maps an action to its function, which returns the index of the record that changed the members: 0 if none was
+// needed, and for a transfer.
 var changes = map[string]func(*Node, context.Context, wire.Membership) (message string, index uint64, err error){
 	"join":     (*Node).join,
 	"rejoin":   (*Node).demoteForRejoin,
@@ -62,8 +63,9 @@ func (n *Node) change(ctx context.Context, from uint32, m wire.Membership) (wire
 
 const changeTimeout = 10 * time.Second
 
-// awaitCommit waits until a majority has stored a change of members. The library would wait without limit for a
-// majority that answers but does not store the change. So after changeTimeout the outcome is unknown.
+// awaitCommit waits until a majority has stored a change of members, and returns the change's index. The library would
+// wait without limit for a majority that answers but does not store the change. So after changeTimeout the outcome is
+// unknown.
 func (n *Node) awaitCommit(ctx context.Context, f hraft.IndexFuture) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 func TestAHangUpStopsANode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	// A process that is started with SIGHUP ignored, as below nohup, goes on ignoring it: this one and its nodes shall not.
+	// Below nohup this process ignores SIGHUP, and its nodes would too. A handler here makes them start with the default.
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGHUP)
 	defer signal.Stop(heard)

@@ -69,7 +69,7 @@ type Near struct {
 	Score   float64 `json:"score" doc:"How likely it says the same as the new one, from 0 to 1."`
 }
 
-// ReusedKey is what HTTP answers a remember whose idempotency key was used with another text.
+// ReusedKey holds the fields of HTTP's answer to a remember whose idempotency key was used with another text.
 type ReusedKey struct {
 	Stored   *bool  `json:"stored,omitempty" doc:"false: nothing was stored, because idempotency_key was used with another text; rid is the memory that was stored with it. Absent otherwise."`
 	Conflict bool   `json:"idempotency_conflict,omitempty" doc:"true: the same; absent otherwise."`

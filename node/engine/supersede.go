@@ -63,7 +63,8 @@ func (s *Service) addEarlierSuperseded(db oplog.DB, w *Written) error {
 	})
 }
 
-// dividedMarks returns the memories that a written one supersedes, and the one that supersedes it.
+// dividedMarks returns the memories that a written one supersedes, and the one that supersedes it: a memory of an
+// earlier date is superseded by a stored one.
 func (s *Service) dividedMarks(db oplog.DB, rid string, w *Written) (older []string, by string, err error) {
 	if w.Replayed || slices.Contains(w.Superseded, rid) {
 		m, err := s.memory(db, rid)

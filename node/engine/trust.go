@@ -79,8 +79,8 @@ func lowTrust(class string) string {
 
 const maxHeld = 200 // rows in a page of the quarantine
 
-// quarantined is a page of what waits. Its cursor is the number of the last memory that it looked at: that may be one
-// of another namespace, and a number names no memory.
+// quarantined returns a page of the memories in quarantine. Its cursor is the number of the last memory that it read,
+// because that may be one of another namespace, whose id the caller must not learn.
 func (s *Service) quarantined(v *state.View, c api.Caller, q *api.QuarantineRequest) (*api.QuarantinePage, error) {
 	page, most, behind := &api.QuarantinePage{Memories: []api.Memory{}}, min(max(q.Limit, 1), maxHeld), oplog.Seq(0)
 	if q.After != "" {

@@ -78,7 +78,8 @@ func (g *Gateway) execute(q *request, op *api.Op) (any, error) {
 	return answer, nil
 }
 
-// idempotencyHeader is a header that replaces the field idempotency_key of a body. Only for reusedKey do they differ.
+// idempotencyHeader is a header that replaces the field idempotency_key of a body. Only reusedKey treats the two
+// differently.
 const idempotencyHeader = "Idempotency-Key"
 
 // mergeIdempotencyKey copies the header's idempotency key into a body that has the field and leaves it empty. It

@@ -199,7 +199,7 @@ func (c *Client) switchFrom(cn *conn, to string) {
 	cn.retire()
 }
 
-// demotedFor is how long an address that did not answer is dialed last: about the time to elect another leader.
+// demotedFor is the time for which an address that did not answer is dialed last, about that of an election.
 const demotedFor = 10 * time.Second
 
 // demote makes an address the last to dial for some time, if err reports that its server was silent or late. mu is

@@ -24,7 +24,7 @@ func (e *examination) backups(ctx context.Context) []Finding {
 	return backupsOf(m, time.Now())
 }
 
-// lateBackups is after how many intervals backups count as old, as in the alert CairnBackupOld.
+// lateBackups is the number of intervals after which backups count as old, as in the alert CairnBackupOld.
 const lateBackups = 3
 
 // backupsOf reads the metrics of planned backups, which a node without a plan does not have.

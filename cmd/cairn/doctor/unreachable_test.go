@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// says is what the findings say and advise.
+// says joins the texts and advice of findings.
 func says(fs []Finding) (all string) {
 	for _, f := range fs {
 		all += f.Status + ": " + f.Says + ": " + f.Do + "\n"

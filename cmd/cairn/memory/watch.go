@@ -19,7 +19,7 @@ import (
 const (
 	reconnectPause = time.Second // before watch connects again
 
-	// rejectionGrace is how long watch retries after a rejection once a connection was lost. A killed node that
+	// rejectionGrace bounds the retries of watch after a rejection once a connection was lost. A killed node that
 	// restarts does not know tokens and databases newer than its last state flush until it has replayed its log.
 	rejectionGrace = 30 * time.Second
 )

@@ -47,7 +47,7 @@ type TestResult struct {
 	TextsSecond float64        `json:"texts_a_second"`
 }
 
-// speedTestTime is how long each speed measurement takes.
+// speedTestTime is the duration of each speed measurement.
 const speedTestTime = 500 * time.Millisecond
 
 func embedTest(s *cli.Streams) *cobra.Command {
