@@ -26,11 +26,12 @@ const (
 	keyVote     = "LastVoteCand"
 )
 
-// votesFile is the name of the file with the term and the vote. votesKey is the only key in it: all values form one
-// record with a checksum, so that a missing value counts as damage.
+// votesFile is the name of the file with the term and the vote. votesKey is the only key in raft-boltdb's bucket of
+// values: all values form one record with a checksum, so that a missing value counts as damage.
 const (
-	votesFile = "votes.db"
-	votesKey  = "votes"
+	votesFile   = "votes.db"
+	votesBucket = "conf"
+	votesKey    = "votes"
 )
 
 // values holds the values of the library's keys.
@@ -45,34 +46,35 @@ type Votes struct {
 	values atomic.Pointer[values]
 }
 
-// OpenVotes opens the file next to an open log. It returns ErrDamaged if the file is missing or damaged. Only a log
-// that never had records may have no file, or an incomplete one: the process may have crashed while it created the
-// file, which held no vote yet.
+// OpenVotes reads the file next to an open log and replaces it with a new one of the same values, so bbolt never
+// writes into pages that a disk may have changed. It returns ErrDamaged if the file is missing or damaged. Only a log
+// that never had records may have no file.
 func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
-	path, used := filepath.Join(log.dir, votesFile), log.hadRecords()
+	path := filepath.Join(log.dir, votesFile)
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", votesFile, err)
 		}
 	}()
-	if _, err := os.Stat(path); notExist(err) && used {
-		return nil, fmt.Errorf("%w: it is gone", ErrDamaged)
-	}
-	v, err := openVotes(path, log.o.Keys, noSync, false)
-	if errors.Is(err, ErrDamaged) && !used {
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-		v, err = openVotes(path, log.o.Keys, noSync, false)
-	}
+	all, err := readVotes(path, log.o.Keys)
 	switch {
+	case notExist(err) && log.hadRecords():
+		return nil, fmt.Errorf("%w: it is gone", ErrDamaged)
+	case notExist(err): // a new member, in term 0
+		all = values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
 	case err != nil:
 		return nil, err
-	case v.values.Load() == nil && used:
-		err = fmt.Errorf("%w: it holds no vote", ErrDamaged)
-	case v.values.Load() == nil: // a new member, in term 0
-		v.values.Store(&values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil})
-		err = errors.Join(v.update(nil), OS{NoSync: noSync}.SyncDir(log.dir))
+	}
+	v := &Votes{keys: log.o.Keys, turn: make(chan struct{}, 1)}
+	if v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path + unfinished, NoSync: noSync}); err != nil {
+		return nil, err
+	}
+	v.values.Store(&all)
+	if err = v.update(nil); err == nil {
+		err = os.Rename(path+unfinished, path)
+	}
+	if err == nil {
+		err = OS{NoSync: noSync}.SyncDir(log.dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, v.Close())
@@ -80,23 +82,29 @@ func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
 	return v, nil
 }
 
-// openVotes opens a file and reads it. A new file has no values. bbolt panics on some damaged pages, and faults on a
-// page that refers to a page beyond the end of the file.
-func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, err error) {
+// readVotes reads the values. It opens the file without raft-boltdb, which also reads the list of free pages and
+// writes: a changed bit in that list can name two billion pages, which bbolt then lists in memory. bbolt panics on some
+// damaged pages, and faults on a page that refers to a page beyond the end of the file.
+func readVotes(path string, keys *seal.Ring) (all values, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() == 0 { // bbolt would begin a new file
+		return nil, fmt.Errorf("%w: it is empty", ErrDamaged)
+	}
 	var file *os.File
 	defer func() {
 		if p := recover(); p != nil { // the mapping of bbolt stays, and would keep the lock
-			v, err = nil, errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
+			all, err = nil, errors.Join(fmt.Errorf("%w: %v", ErrDamaged, p), syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 		}
 	}()
-	v = &Votes{keys: keys, turn: make(chan struct{}, 1)}
-	v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path, NoSync: noSync,
-		BoltOptions: &bbolt.Options{Timeout: lockTime, ReadOnly: readOnly,
-			OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-				file, err = os.OpenFile(name, flag, mode)
-				return file, err
-			}}})
+	db, err := bbolt.Open(path, 0, &bbolt.Options{Timeout: lockTime, ReadOnly: true,
+		OpenFile: func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
+			file, err = os.OpenFile(name, flag, mode)
+			return file, err
+		}})
 	if system := syscall.Errno(0); errors.Is(err, berrors.ErrTimeout) {
 		return nil, ErrLocked
 	} else if errors.As(err, &system) {
@@ -104,19 +112,18 @@ func openVotes(path string, keys *seal.Ring, noSync, readOnly bool) (v *Votes, e
 	} else if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrDamaged, err)
 	}
-	b, err := v.bolt.Get([]byte(votesKey))
-	if errors.Is(err, raftboltdb.ErrKeyNotFound) {
-		return v, nil
-	}
-	var all values
-	if err == nil {
-		err = unpack(keys, b, &all)
-	}
-	if err != nil {
-		return nil, errors.Join(err, v.Close())
-	}
-	v.values.Store(&all)
-	return v, nil
+	err = db.View(func(tx *bbolt.Tx) error {
+		bucket := tx.Bucket([]byte(votesBucket))
+		if bucket == nil {
+			return fmt.Errorf("%w: it holds no vote", ErrDamaged)
+		}
+		b := bucket.Get([]byte(votesKey))
+		if b == nil || int64(len(b)) > info.Size() {
+			return fmt.Errorf("%w: it holds no vote", ErrDamaged)
+		}
+		return unpack(keys, b, &all)
+	})
+	return all, errors.Join(err, db.Close())
 }
 
 // write stores the values on disk in two transactions. If the page that names the newest transaction is damaged,
@@ -180,16 +187,11 @@ func (v *Votes) Close() error { return v.bolt.Close() }
 
 // VotedTerm returns the newest term in a directory's file, current or of a vote; 0 if the file cannot be read.
 func VotedTerm(dir string, keys *seal.Ring) (term uint64) {
-	v, err := openVotes(filepath.Join(dir, votesFile), keys, false, true)
+	all, err := readVotes(filepath.Join(dir, votesFile), keys)
 	if err != nil {
 		return 0
 	}
-	defer v.Close() // nothing was written
-	all := v.values.Load()
 	for _, key := range []string{KeyTerm, keyVoteTerm} {
-		if all == nil {
-			break
-		}
 		if t, err := all.number(key); err == nil {
 			term = max(term, t)
 		}

@@ -174,6 +174,31 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 	}
 }
 
+// TestFlippedHeadsOfVotes: the same for every bit in the head of each page. A head states how many pages follow, up to
+// four billion, none of which is listed or read if the file does not have it.
+func TestFlippedHeadsOfVotes(t *testing.T) {
+	t.Parallel()
+	v := newVoting(t, nil)
+	v.storeRecord()
+	v.vote(7)
+	v.close()
+	path := filepath.Join(v.dir, votesFile)
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	page, head := os.Getpagesize(), 16
+	for bit := range len(whole) / page * head * 8 {
+		flipped := bytes.Clone(whole)
+		flipped[bit/(head*8)*page+bit/8%head] ^= 1 << (bit % 8)
+		must(t, errors.Join(os.Remove(path), os.WriteFile(path, flipped, 0o600)))
+		if err := v.open(); err == nil {
+			v.requireTerm(7)
+			v.close()
+		} else if !errors.Is(err, ErrDamaged) {
+			t.Fatalf("bit %d of page %d: %v", bit%(head*8), bit/(head*8), err)
+		}
+	}
+}
+
 // flipVotes changes a bit of a file of votes. Every second call avoids the empty half of the file.
 func flipVotes(t *testing.T, path string, i int, rng *rand.Rand) (bit int) {
 	if i%2 == 0 {
