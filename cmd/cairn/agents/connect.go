@@ -335,21 +335,25 @@ func (o *options) disconnect(ctx context.Context, s *cli.Streams, t tool, r *rec
 	if err != nil {
 		return errors.Join(err, spool)
 	}
-	revoke(ctx, s, o.ownerOf(r), r, token)
+	revoke(ctx, s, o.ownerOf(ctx, r), r, token)
 	return errors.Join(os.Remove(r.tokenFile()), spool)
 }
 
-// ownerOf returns the target that revokes a record's token. Unless this call is for the record's home, or a flag gives
-// a token, it uses the home's own token.
-func (o *options) ownerOf(r *record) *cli.Target {
+// ownerOf returns the target that revokes a record's token. A token goes to its own node alone: to the record's home
+// goes the home's own token, unless this call is for that home; to an endpoint goes the token of this call if the call
+// is for that endpoint. A token from a flag goes where the record says. Without a token the target names no node.
+func (o *options) ownerOf(ctx context.Context, r *record) *cli.Target {
 	owner := &cli.Target{Home: r.Home, TokenText: o.TokenText, TokenFile: o.TokenFile, Timeout: o.Timeout, TLS: r.TLS,
 		CA: r.CA, PreferHome: r.Home != ""}
+	given := o.IsSet("token") || o.IsSet("token-file")
 	if r.Home == "" {
-		owner.Endpoints = []string{r.Endpoint}
+		if url, err := o.URL(ctx); given || err == nil && url == r.Endpoint {
+			owner.Endpoints = []string{r.Endpoint}
+		}
 		return owner
 	}
 	home, err := filepath.Abs(o.Home)
-	if here := err == nil && home == r.Home && o.atHome(); !here && !o.IsSet("token") && !o.IsSet("token-file") {
+	if here := err == nil && home == r.Home && o.atHome(); !here && !given {
 		owner.TokenFile = filepath.Join(r.Home, "token")
 	}
 	return owner
@@ -363,7 +367,7 @@ func (o *options) atHome() bool {
 // revoke asks the record's node to revoke its token, or prints how the user can do it. owner authorizes the request;
 // it must be of the same node, because a token is never sent to another node.
 func revoke(ctx context.Context, s *cli.Streams, owner *cli.Target, r *record, token []byte) {
-	err := errors.New("its node is not on this machine")
+	err := errors.New("this call has no token for that node")
 	if owner.Home != "" || len(owner.Endpoints) > 0 {
 		_, err = cli.Call(ctx, owner, api.RevokeToken, api.RevokeTokenRequest{Token: string(token)})
 	}

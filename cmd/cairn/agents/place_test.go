@@ -197,6 +197,13 @@ func TestATokenIsRevokedWhereItIs(t *testing.T) {
 	u.must("", "context", "use", "prod")
 	u.must("", "connect", "claude", "--home", u.node, "--yes")
 	revoked("undone, with another node as the current context", "--undo")
+	at := []string{"--endpoints", first.Line.HTTP, "--token-file", filepath.Join(u.node, "token")}
+	u.must("", append([]string{"connect", "claude", "--yes"}, at...)...)
+	revoked("undone, with the endpoint given", append(at, "--undo")...)
+	u.must("", append([]string{"connect", "claude", "--yes"}, at...)...)
+	if _, said, _ := u.run("", "connect", "claude", "--yes", "--undo"); !strings.Contains(said, "no token for that node") {
+		t.Errorf("an endpoint's connection undone, with another node as the current context: %s", said)
+	}
 	u.must("", "connect", "claude", "--home", u.node, "--yes")
 	u.env = append(u.env, "CAIRN_TOKEN="+strings.TrimSpace(string(other)))
 	revoked("moved, with the token of the other node in the environment", "--home", second)
