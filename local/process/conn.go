@@ -164,12 +164,18 @@ func (c *conn) dispatch(line []byte) {
 // runPlain runs a method that needs no order. If files is set, its result may be a fileBody, and it waits for a file
 // slot first.
 func (c *conn) runPlain(id any, do func(*Server) (any, error), files bool) {
+	queued := false // then the writer releases the slot
 	if files {
 		select {
 		case c.fileSlots <- struct{}{}:
 		case <-c.done:
 			return
 		}
+		defer func() {
+			if !queued {
+				<-c.fileSlots
+			}
+		}()
 	}
 	result, err := do(c.s)
 	switch body := result.(type) {
@@ -177,11 +183,9 @@ func (c *conn) runPlain(id any, do func(*Server) (any, error), files bool) {
 		return
 	case *fileBody:
 		body.setID(id)
+		queued = true
 		c.queueFile(body)
 		return
-	}
-	if files {
-		<-c.fileSlots
 	}
 	c.answer(encodeAnswer(id, result, err))
 }

@@ -158,7 +158,7 @@ func (s *Shares) release(who string, n int) func() {
 		if s.held[who] -= n; s.held[who] == 0 {
 			delete(s.held, who)
 		}
-		if s.closed && s.used == 0 {
+		if s.closed && s.used == 0 && n > 0 { // a share of 0 ends nothing
 			close(s.idle)
 		}
 		s.grantWaiting()

@@ -135,3 +135,15 @@ func TestAShareOfOne(t *testing.T) {
 		cancel()
 	}
 }
+
+// TestAShareOfNothing: a share of size 0 that is released after Drain ends nothing a second time.
+func TestAShareOfNothing(t *testing.T) {
+	t.Parallel()
+	s := NewShares(1)
+	release, ok := s.Try("a", 0)
+	if !ok {
+		t.Fatal("no room for nothing")
+	}
+	s.Drain(t.Context())
+	release()
+}
