@@ -52,6 +52,7 @@ func TestContextIsTheSameOnEveryNode(t *testing.T) {
 		t.Fatalf("the leader writes:\n%s", want)
 	}
 	c.stop(leader)
+	c.leader() // until there is one, a follower may not know that the last record is committed
 	for i := range 3 {
 		if i == leader {
 			continue
