@@ -1,7 +1,6 @@
-// Package child runs programs for clients of a dialect and reads what they write: to its last byte when a program
-// ends, however late the readers are, and no longer than a bound when another process holds its pipes open. It asks
-// no door whether a program may run, and sets no environment: its callers, local/process and local/stringd/shell,
-// have done both. It imports nothing of ours.
+// Package child runs programs for clients of a dialect and reads their output. No byte that a program wrote before
+// its end is lost, however late the readers run. If another process holds the pipes open, the wait is bounded. The
+// callers, local/process and local/stringd/shell, set the environment and ask the door whether the program may run.
 package child
 
 import (
@@ -13,21 +12,20 @@ import (
 	"time"
 )
 
-// A Program is a command that Run sees to its end.
+// A Program is a command for Run.
 type Program struct {
-	Cmd      *exec.Cmd
-	Out, Err func([]byte)   // take what it writes and keep nothing of it; without Err, both streams go to Out
-	Polite   syscall.Signal // what its group gets when the context ends
-	Grace    time.Duration  // 1s: after the polite signal, until SIGKILL
-	Whole    bool           // what it leaves behind in its group is killed
+	Cmd        *exec.Cmd
+	Out, Err   func([]byte)   // receive the output and must not keep the slice; if Err is nil, both streams go to Out
+	StopSignal syscall.Signal // sent to the process group when the context ends
+	Grace      time.Duration  // time between StopSignal and SIGKILL; 0: 1s
+	KillGroup  bool           // when the program has ended, kill the rest of its process group
 }
 
 // linger limits the time that Run waits, after a program's end, for other processes that hold its pipes open.
 const linger = 500 * time.Millisecond
 
-// Run runs a command in its own session: it has no terminal to take, to stop for or to ask at. When ctx ends
-// first, its group gets a polite signal, so that it removes what it had locked, and after a grace SIGKILL; the error
-// is the context's then.
+// Run runs a command in its own session, so that it has no controlling terminal. If ctx ends first, the process group
+// gets StopSignal, so that it can remove its lock files, and SIGKILL after Grace. Run then returns the error of ctx.
 func Run(ctx context.Context, p Program) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -47,28 +45,28 @@ func Run(ctx context.Context, p Program) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
-	var said Pipes
-	said.Read(stdout, p.Out)
+	var pipes Pipes
+	pipes.Read(stdout, p.Out)
 	if p.Err != nil {
-		said.Read(stderr, p.Err)
+		pipes.Read(stderr, p.Err)
 	}
-	left := make(chan struct{})
-	go func() { AwaitExit(c.Process); close(left) }() // a zombie until Wait: the group's number stays its own
+	exited := make(chan struct{})
+	go func() { AwaitExit(c.Process); close(exited) }() // it stays a zombie until Wait, so the number of its group is not reused
 	var stopped error
 	select {
-	case <-left:
+	case <-exited:
 	case <-ctx.Done():
 		stopped = ctx.Err()
-		_ = syscall.Kill(-c.Process.Pid, p.Polite) // a group that is gone needs no signal
+		_ = syscall.Kill(-c.Process.Pid, p.StopSignal) // fails only if the group is gone
 		select {
-		case <-left:
+		case <-exited:
 		case <-time.After(cmp.Or(p.Grace, time.Second)):
 		}
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
-		<-left
+		<-exited
 	}
-	said.Finish(linger, nil)
-	if p.Whole {
+	pipes.Finish(linger, nil)
+	if p.KillGroup {
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 	}
 	err = c.Wait()

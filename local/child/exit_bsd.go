@@ -13,7 +13,7 @@ import (
 func AwaitExit(p *os.Process) {
 	kq, err := unix.Kqueue()
 	if err != nil {
-		return // the reaping below waits as well
+		return // the caller's Wait waits too
 	}
 	defer unix.Close(kq)
 	var change, event [1]unix.Kevent_t

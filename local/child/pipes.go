@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Pipes read the output of a program, until no process has the pipes open, or Finish ends the wait.
+// Pipes reads the output of a program until no process has the pipes open, or until Finish stops waiting.
 type Pipes struct {
 	files   []*os.File
 	readers sync.WaitGroup
 }
 
-// Read passes the output of a pipe of an exec.Cmd to sink, at most MaxPiece bytes at once. sink must not keep its
+// Read passes the output of a pipe of an exec.Cmd to sink, at most MaxChunk bytes at once. sink must not keep its
 // argument.
 func (p *Pipes) Read(pipe io.Reader, sink func([]byte)) {
 	f := pipe.(*os.File)
@@ -23,20 +23,20 @@ func (p *Pipes) Read(pipe io.Reader, sink func([]byte)) {
 	p.readers.Go(func() { drain(f, sink) })
 }
 
-// MaxPiece bounds the bytes of one read from a pipe.
-const MaxPiece = 32 << 10
+// MaxChunk bounds the bytes of one read from a pipe.
+const MaxChunk = 32 << 10
 
-// Finish returns when all output is read. Descendants of the process may hold the pipes open for the given time, or
-// until hurry is closed. Output that was written by then is never lost, even if the machine is busy or the disk of
+// Finish returns when all output is read. If descendants of the process hold the pipes open, it waits until the
+// timeout, or until abort is closed. Output that was written by then is never lost, even if the machine is busy or
 // the sink is slow.
-func (p *Pipes) Finish(within time.Duration, hurry <-chan struct{}) {
+func (p *Pipes) Finish(timeout time.Duration, abort <-chan struct{}) {
 	drained := make(chan struct{})
 	go func() { p.readers.Wait(); close(drained) }() // ends below
 	select {
 	case <-drained:
 		return
-	case <-time.After(within):
-	case <-hurry:
+	case <-time.After(timeout):
+	case <-abort:
 	}
 	for _, f := range p.files {
 		if f.SetReadDeadline(time.Now()) != nil {
@@ -46,9 +46,9 @@ func (p *Pipes) Finish(within time.Duration, hurry <-chan struct{}) {
 	<-drained
 }
 
-// drain reads a pipe to its end, or, after its deadline, what it contains.
+// drain reads a pipe to its end. After its deadline, it reads only what the pipe contains.
 func drain(f *os.File, sink func([]byte)) {
-	buf := make([]byte, MaxPiece)
+	buf := make([]byte, MaxChunk)
 	for {
 		n, err := f.Read(buf)
 		if n > 0 {
@@ -66,8 +66,8 @@ func drain(f *os.File, sink func([]byte)) {
 // pipeCapacity is the largest capacity of a pipe, by default.
 const pipeCapacity = 1 << 20
 
-// readBuffered reads what a pipe contains without waiting, and at most pipeCapacity, because the process may still
-// write.
+// readBuffered reads the content of a pipe without waiting. It reads at most pipeCapacity, because the process may
+// still write.
 func readBuffered(f *os.File, buf []byte, sink func([]byte)) {
 	pipe, err := f.SyscallConn()
 	if err != nil || f.SetReadDeadline(time.Time{}) != nil {

@@ -56,7 +56,7 @@ func TestTaskFromOneAgentToAnother(t *testing.T) {
 	ann.refused("a2a: invalid task: task_kind must not be empty when present", send(taskOf(id, from, to, `,"task_kind":" "`)))
 	ann.refused("a2a: invalid task: idempotency key must not be empty",
 		send(taskOf(id, from, to, `,"idempotency":{"duplicate_safety":"unsafe","key":""}`)))
-	for range 2 { // the same again is the same
+	for range 2 { // a repeat of the same task does nothing
 		if r := ann.want("a2_a_task_queued", send(task)); r["task_id"] != id {
 			t.Errorf("%v", r)
 		}
@@ -82,8 +82,7 @@ func TestTaskFromOneAgentToAnother(t *testing.T) {
 	}
 }
 
-// TestRecentOfTheMailbox: what is recent is the end of the list, for the sender and the recipient alone, and reading
-// it takes nothing away.
+// The recent lists return the end of the list, only for the sender and the recipient, and remove nothing.
 func TestRecentOfTheMailbox(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -139,7 +138,7 @@ func TestMailbox(t *testing.T) {
 		t.Errorf("%v", row)
 	}
 	id := uuid.NewString()
-	c.want("a2_a_task_queued", send(taskOf(id, me, me, `,"deadline_ms":1`))) // long past, delivered all the same
+	c.want("a2_a_task_queued", send(taskOf(id, me, me, `,"deadline_ms":1`))) // the deadline has passed; the task is delivered nevertheless
 	c.refused("a2a respond to user@local requires capability", post(id, "ok"))
 	c.grant(`"action":"a2a.respond.user@local"`)
 	c.refused("a2a: task "+id+" is not currently leased", post(id, "ok"))
@@ -150,7 +149,7 @@ func TestMailbox(t *testing.T) {
 	if got := c.want("a2_a_task_opt", recvTask); got["task"] != nil {
 		t.Errorf("a task was given twice: %v", got)
 	}
-	d.restart() // leases outlive it
+	d.restart() // leases survive a restart
 	c = d.operator()
 	row := list(c.want("a2_a_queue", queue)["tasks"])[0]
 	if row["state"] != "in_flight" || row["attempt"] != 1.0 || row["lease_id"] == nil || row["leased_at_ms"] == nil ||
@@ -217,7 +216,7 @@ func TestIdempotentTaskIsAnsweredFromMemory(t *testing.T) {
 	if r := c.want("a2_a_result_opt", recvResult)["result"].(object); r["task_id"] != second || r["status"] != "ok" {
 		t.Errorf("%v", r)
 	}
-	// two that look alike when masked
+	// two tasks that are equal after masking
 	for _, x := range [][2]string{{"k2", "idempotent"}, {"k1", "unsafe"}, {"password=one1one1", "idempotent"},
 		{"password=two2two2", "idempotent"}} {
 		id, body := task(x[0], x[1])
@@ -229,7 +228,7 @@ func TestIdempotentTaskIsAnsweredFromMemory(t *testing.T) {
 	}
 }
 
-// A task whose worker died is given out again, or ended, by the operator alone.
+// Only the operator can requeue or end the task of a worker that died.
 func TestRepairs(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -259,7 +258,7 @@ func TestRepairs(t *testing.T) {
 	}
 	d.restart()
 	op = d.operator()
-	if got := leased(); got != ids[0] { // before the one that was queued behind it
+	if got := leased(); got != ids[0] { // before the task that was queued after it
 		t.Errorf("the next task is %v", got)
 	}
 	if q := op.want("a2_a_queue", queue)["tasks"].([]any); len(q) != 3 || q[2].(map[string]any)["attempt"] != 2.0 {

@@ -54,7 +54,7 @@ func TestBootstrapGrants(t *testing.T) {
 	s.refused("memory read requires capability", `{"kind":"recent_memory"}`)
 }
 
-// TestGates holds every gated request against an identity without rights.
+// TestGates sends every request that has a gate as an identity without capabilities.
 func TestGates(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -200,7 +200,7 @@ func TestRevokeAndGrantAgain(t *testing.T) {
 	c.refused("tool echo requires", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`)
 }
 
-// TestForgedCapability puts a capability into the store that the operator never signed.
+// TestForgedCapability stores a capability that the operator has not signed.
 func TestForgedCapability(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -214,7 +214,7 @@ func TestForgedCapability(t *testing.T) {
 	c.refused("tool echo requires", `{"kind":"call_tool","name":"echo","arguments":{"text":"x"}}`)
 }
 
-// TestScopes holds each field that narrows against a request inside and one outside.
+// TestScopes checks each field of a scope with a request that the scope allows and one that it rejects.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	const far = "99999999999999"
@@ -266,7 +266,7 @@ func TestScopes(t *testing.T) {
 				if row := c.lastAudit(); row["type"] != "capability_scope_rejected" || row["action"] != s.action {
 					t.Errorf("audit row %v", row)
 				}
-				c.grant(fmt.Sprintf(`"action":%q`, s.action)) // any one that allows is enough
+				c.grant(fmt.Sprintf(`"action":%q`, s.action)) // one capability that allows the request is enough
 				if r := c.call(s.no); r["kind"] == "error" {
 					t.Errorf("with a wider capability: %v", r)
 				}
@@ -388,7 +388,7 @@ func TestPeers(t *testing.T) {
 	if n, _ := count(`,"status_filter":"revoked"`); n != 1 {
 		t.Errorf("%d revoked", n)
 	}
-	bob.want("memories", `{"kind":"recent_memory"}`) // bound before
+	bob.want("memories", `{"kind":"recent_memory"}`) // this connection was authenticated before
 	old := d.token()
 	r := c.want("operator_token_rotated", `{"kind":"rotate_operator_token"}`)
 	if r["token_b58"] != d.token() || d.token() == old {

@@ -38,8 +38,8 @@ func Dial(ctx context.Context, home string) (*Client, error) {
 	return c, nil
 }
 
-// Call sends a request and passes the answer to f. It joins the frames of a stream into one frame of the kind that
-// the stream stands for.
+// Call sends a request and passes the answer to f. It joins the frames of a stream into one answer of the kind that
+// the stream replaces.
 func (c *Client) Call(request any, f func(json.RawMessage) error) error {
 	b, err := kit.JSON(request)
 	if err != nil {

@@ -63,14 +63,14 @@ func (c *conn) serveFrame(ctx context.Context) bool {
 	f := c.srv.parse(body)
 	kind := f.Text("kind")
 	verb := verbs.Table[kind].Verb
-	if f.Err == nil && verb == nil { // the framing is intact, so an authenticated client may go on
+	if f.Err == nil && verb == nil { // the framing is intact, so an authenticated connection may continue
 		return c.answer(nil, errors.New("unknown kind: "+field.Clip(kind, 64))) && c.Session != nil
 	}
 	var run verbs.Action
 	if f.Err == nil {
 		run = verb.Prepare(f)
 	}
-	if f.Err != nil { // of the frame, or of a field
+	if f.Err != nil { // the frame or a field is malformed
 		c.write(protocol.ErrorFrame("malformed frame"))
 		return false
 	}
@@ -80,7 +80,7 @@ func (c *conn) serveFrame(ctx context.Context) bool {
 	return c.answer(run(ctx, c.Session))
 }
 
-// Limits of large frames: how many are read at once, and how long one may take.
+// Limits of large frames: the number that are read at a time, and the time for one.
 const (
 	maxLarge    = 8
 	bodyTimeout = time.Minute
@@ -93,9 +93,9 @@ func (c *conn) setBodyDeadline() {
 	}
 }
 
-// setReadDeadline sets the read deadline, unless Close has set the expired one.
+// setReadDeadline sets the read deadline, unless the server is closing: then the deadline stays expired.
 func (c *conn) setReadDeadline(at time.Time) {
-	_ = c.net.SetReadDeadline(at) // a connection that is gone fails at the next read
+	_ = c.net.SetReadDeadline(at) // if the connection is gone, the next read fails
 	if c.srv.Open.Err() != nil {
 		_ = c.net.SetReadDeadline(past)
 	}
@@ -137,8 +137,8 @@ func (c *conn) answer(reply any, err error) bool {
 	if !ok {
 		return c.write(reply) && c.out.Flush() == nil
 	}
-	stays := func() error { return nil } // revoking a token does not end its connections
-	return st.Each(stays, func(_ string, frame []byte) bool { return c.writeFrame(frame) }) && c.out.Flush() == nil
+	alwaysAuthorized := func() error { return nil } // revoking a token does not end its open connections
+	return st.Each(alwaysAuthorized, func(_ string, frame []byte) bool { return c.writeFrame(frame) }) && c.out.Flush() == nil
 }
 
 // write sends one frame. A reply over the limit becomes an error, and the connection goes on.

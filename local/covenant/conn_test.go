@@ -86,8 +86,8 @@ func TestMalformedFramesAreAnsweredThenClosed(t *testing.T) {
 	}
 }
 
-// A kind that is not known is named, and a client that is known goes on: newer clients ask for what an older daemon
-// has not.
+// The error for an unknown kind names it, and an authenticated client continues, because newer clients send requests
+// that an older daemon does not know.
 func TestUnknownKindsAreNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -119,7 +119,7 @@ func TestUnknownFieldsArePassedOver(t *testing.T) {
 	}
 }
 
-// TestLengths runs by itself: it counts what is allocated.
+// TestLengths is not parallel, because it measures allocations.
 func TestLengths(t *testing.T) {
 	suite.Full(t)
 	d := start(t)
@@ -158,10 +158,10 @@ func TestFramesTornAndJoined(t *testing.T) {
 			t.Fatalf("cut at %d: %s", cut, got)
 		}
 	}
-	for i := range raw { // one byte at a time
+	for i := range raw { // one byte in each write
 		c.Write(raw[i : i+1])
 	}
-	c.Write(append(frameOf(`{"kind":"protocol_info"}`), raw...)) // two in one
+	c.Write(append(frameOf(`{"kind":"protocol_info"}`), raw...)) // two frames in one write
 	for _, want := range []string{"pong", "protocol_info", "pong"} {
 		if r := c.next(); r["kind"] != want {
 			t.Errorf("%v, want %s", r, want)
@@ -187,7 +187,7 @@ func TestClientVanishesInsideAFrame(t *testing.T) {
 	for _, c := range []*client{d.dial(), d.operator()} {
 		c.Write(frameOf(`{"kind":"ping"}`)[:9])
 		c.Conn.(*net.UnixConn).CloseWrite()
-		c.ended() // without a word
+		c.ended() // the connection ends without an answer
 	}
 	d.operator().want("pong", `{"kind":"ping"}`)
 }
@@ -203,7 +203,7 @@ func TestSecondAuthenticationDoesNotRebind(t *testing.T) {
 	if got := c.call(`{"kind":"authenticate","token_b58":"nope"}`); got["kind"] != "authentication_failed" {
 		t.Errorf("%v", got)
 	}
-	c.want("audit_integrity", `{"kind":"verify_audit_integrity"}`) // the operator's alone
+	c.want("audit_integrity", `{"kind":"verify_audit_integrity"}`) // only the operator may send this
 	if own := c.intent("whose am I"); own["status"] != "ok" {
 		t.Errorf("%v", own)
 	}
@@ -228,7 +228,7 @@ func TestSocketIsClaimedWithCare(t *testing.T) {
 	if _, err := os.Lstat(d.Socket()); !os.IsNotExist(err) {
 		t.Errorf("the socket stays after Close: %v", err)
 	}
-	// A dead one's socket is taken over.
+	// The socket of a dead server is replaced.
 	ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: d.Socket(), Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func TestOperatorTokenFile(t *testing.T) {
 	}
 }
 
-// Clients without a token make the audit log no longer than an operator can read: rejections over the first are one
+// Clients without a token cannot flood the audit log: after the first rejections of a minute, the others share one
 // row.
 func TestAFloodOfRejectionsIsCounted(t *testing.T) {
 	t.Parallel()

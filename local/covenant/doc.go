@@ -7,10 +7,10 @@
 //	| len  4 bytes | JSON, len bytes  |   big-endian; at most 8,388,608; UTF-8
 //	+--------------+------------------+
 //
-// Every request is answered by one frame, in order; requests may be sent without waiting. A frame that cannot be read
-// is answered {"kind":"error","message":"malformed frame"}, a length over the limit "frame too large", and the
-// connection ends. An answer that would be too large becomes an error, and the connection goes on. After an unknown
-// kind ({"kind":"error","message":"unknown kind: …"}) an authenticated connection goes on. Field names are
+// Every request is answered by one frame, in order; requests may be sent without waiting. The answer to a malformed
+// frame is {"kind":"error","message":"malformed frame"}, and to a length over the limit "frame too large"; then the
+// connection ends. An answer that would be too large becomes an error, and the connection continues. After an unknown
+// kind ({"kind":"error","message":"unknown kind: …"}) an authenticated connection continues. Field names are
 // case-sensitive, and unknown fields are ignored. Integers have no sign, fraction or quotes. null counts as absent in
 // optional fields, and is an error elsewhere.
 // Identities are {"display":"local@host","pubkey": "<base58 of 32 bytes>"} and are equal when their keys are. Times
@@ -20,9 +20,9 @@
 //
 //	new --protocol_info--> new
 //	new --authenticate, live token--> bound
-//	new --authenticate, any other--> authentication_failed "unknown or revoked token", closed
+//	new --authenticate, other token--> authentication_failed "unknown or revoked token", closed
 //	new --anything else--> authentication_failed "first frame must be Authenticate", closed
-//	bound --authenticate--> answered; bound as before
+//	bound --authenticate--> answered; the identity stays
 //
 // The operator's token is in HOME/peers/operator.token. Revoking a token does not end open connections. A connection
 // must authenticate within 30 s; after that it may be idle without limit.
@@ -65,16 +65,16 @@
 //	recent_a2_a_results     limit (10)                              a2_a_results {results}
 //	repair_a2_a_task        task_id, action, reason                 a2_a_task_repaired {task_id}
 //	recent_debits           limit (10)                              debits {debits}, always empty
-//	resume_intent           intent_id                               error: no intent waits
+//	resume_intent           intent_id                               always an error: there is no checkpoint
 //
-// If a request fails, the answer is error {message}, and the connection goes on.
+// If a request fails, the answer is error {message}, and the connection continues.
 //
 // # Streams
 //
 // prefer_stream true makes recent_memory, recent_audit and submit_intent answer with stream_begin, stream_chunk 0, 1,
-// 2 … and stream_end; stream_error ends a stream that broke on the way. A chunk is a record, an event, or {text,
+// 2 … and stream_end; stream_error ends a stream that fails on the way. A chunk is a record, an event, or {text,
 // sources, runtime_events}; only the stream of submit_intent has a summary {intent_id, status, settlement}. A
-// rejection is a plain frame and no stream. Chunks are read from the store while they are sent, so the memory that a
+// rejection is a plain frame, not a stream. Chunks are read from the store while they are sent, so the memory that a
 // stream needs does not depend on its length.
 //
 // # Capabilities
@@ -87,23 +87,23 @@
 // and a capability is valid while its signature is the operator's, it is not expired (the last millisecond counts)
 // and not revoked. Granting it again undoes the revocation, because the signature is the same. A new operator holds
 // memory.read, memory.write, memory.purge, audit.purge, capabilities.purge, peers.purge and chain.receipts; enrolled
-// peers hold what they were enrolled with, and may grant themselves a2a.recv.* alone. A node enrols its own peer
-// again, under the same key and with what is named then, when none of the peer's tokens is live. A scope that is not
-// empty says version 1 and may narrow: tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools);
+// peers hold the actions of their enrolment, and may grant themselves only a2a.recv.*. If none of a peer's tokens is
+// live, its node can enrol it again, under the same key and with the actions of the new request. A scope that is not
+// empty has version 1 and may narrow: tiers, before_ms, record_id, apply (memory); tool, arguments.allow (tools);
 // peer_pubkey_b58, task_id (a2a); limit (receipts); before_ms (purges).
 //
 // # Memories
 //
-// An intent is answered from its sender's memories: the five best that score 0.2 or more, quoted and numbered, their
-// ids as sources; without any, an echo. The sentence is stored in tier working under the intent's id, with its
-// receipt, in one entry of the log, and a quoting answer next to it: other dialects show the sentence, this one the
-// answer, with the sentence in metadata.intent_text. A memory whose answer quotes is marked derived and never quoted
-// itself. Secrets are masked before anything else sees the text. Texts that a rule of HOME/.covenantignore matches
-// are answered ignored and leave nothing but an audit row.
+// An intent is answered from its sender's memories. The answer quotes the five best memories that score 0.2 or more,
+// numbered, with their ids as sources; without such memories it is an echo. The sentence is stored in tier working
+// under the intent's id, with its receipt, in one entry of the log. A quoting answer is stored with it: other
+// dialects show the sentence, and this one shows the answer, with the sentence in metadata.intent_text. A memory
+// whose answer quotes is marked derived and never quoted itself. Secrets are masked before the text is used. A text
+// that a rule of HOME/.covenantignore matches is answered ignored and leaves only an audit row.
 //
-// A search scores from 0 to 1, and 1 is the very text. min_relevance cuts the same ranking short, whatever its value.
-// Memories of other protocols are longterm and the operator's; ids that are not UUIDs become stable ones, the
-// original in metadata.source_id.
+// The scores of a search are from 0 to 1; only the exact text scores 1. min_relevance cuts the ranking, and does not
+// change it. Memories of other protocols are longterm and belong to the operator. An id that is not a UUID is mapped
+// to a stable UUID, with the original in metadata.source_id.
 //
 // # Which node has which data
 //
@@ -114,10 +114,10 @@
 //
 // # HTTP
 //
-// Package door decides which requests come in; others are answered 403 {"kind":"error","message":…} whatever they
-// ask. The table of kinds (package verbs) then maps paths to the same requests, with Authorization: Bearer and the
-// token. Errors of handlers are answered 200 like on the socket; 401, 4xx and 5xx are HTTP's own matter. Accept:
-// text/event-stream asks for a stream.
+// Package door decides which requests are accepted; all others are answered 403 {"kind":"error","message":…}. The
+// table of kinds (package verbs) maps paths to the same requests, with Authorization: Bearer and the token. Errors of
+// verbs are answered with status 200, as on the socket; 4xx and 5xx are errors of the HTTP request itself. Accept:
+// text/event-stream requests a stream.
 //
 // A Server may be closed from any goroutine.
 package covenant

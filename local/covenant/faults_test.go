@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestATaskGoesWhereItsNameSays: a capability to send to one agent is none to send to another that a task gives its
-// name.
+// TestATaskGoesWhereItsNameSays: a capability to send to an agent does not allow a task to another agent's key under
+// the same name.
 func TestATaskGoesWhereItsNameSays(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -31,12 +31,12 @@ func TestATaskGoesWhereItsNameSays(t *testing.T) {
 		send(taskOf(uuid.NewString(), agent("dan@local", danKey), agent("bob@local", bobKey), "")))
 }
 
-// TestBootstrapRowsAfterACrash: a node that died while it wrote the rows of the first capabilities writes the others
-// at its next start, and none of them twice.
+// TestBootstrapRowsAfterACrash: if a node dies while it writes the rows of the bootstrap capabilities, it writes the
+// missing rows at its next start, and none twice.
 func TestBootstrapRowsAfterACrash(t *testing.T) {
 	t.Parallel()
 	d := start(t)
-	d.operator() // the operator is known, and so the rows are written
+	d.operator() // the operator is known by now, so the rows are written
 	for _, kept := range []int{3, 0, 7} {
 		d.cutAudit(kept)
 		c := d.operator()
@@ -50,7 +50,7 @@ func TestBootstrapRowsAfterACrash(t *testing.T) {
 	}
 }
 
-// cutAudit starts the server again with the first rows of its audit files alone.
+// cutAudit restarts the server with only the first rows of its audit files.
 func (d *daemon) cutAudit(kept int) {
 	d.t.Helper()
 	if err := d.Close(); err != nil {
@@ -69,8 +69,8 @@ func (d *daemon) cutAudit(kept int) {
 	d.serve()
 }
 
-// TestAnEnrolmentThatWasCutOffIsRepeated: a node that died, or failed, before it wrote the token of an enrolment
-// takes the name again, and grants what is named then and nothing else.
+// TestAnEnrolmentThatWasCutOffIsRepeated: if a node dies or fails before it has written the token of an enrolment,
+// the name can be enrolled again. The peer then holds only the actions of the new request.
 func TestAnEnrolmentThatWasCutOffIsRepeated(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -84,7 +84,7 @@ func TestAnEnrolmentThatWasCutOffIsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bytes.SplitAfter(raw, []byte("\n"))
-	if err := os.WriteFile(path, bytes.Join(lines[:len(lines)-2], nil), 0o600); err != nil { // the token's line
+	if err := os.WriteFile(path, bytes.Join(lines[:len(lines)-2], nil), 0o600); err != nil { // removes the line of the token
 		t.Fatal(err)
 	}
 	d.serve()
@@ -103,7 +103,7 @@ func TestAnEnrolmentThatWasCutOffIsRepeated(t *testing.T) {
 	op.refused("peers: ann@local is enrolled already", `{"kind":"enroll_peer","display":"ann@local","actions":[]}`)
 
 	op.refused("permissions: invalid action", `{"kind":"enroll_peer","display":"bob@local","actions":["memory.read",""]}`)
-	bob := op.want("peer_enrolled", `{"kind":"enroll_peer","display":"bob@local","actions":["memory.read"]}`) // its answer is lost
+	bob := op.want("peer_enrolled", `{"kind":"enroll_peer","display":"bob@local","actions":["memory.read"]}`) // the client does not get this answer
 	op.want("peer_revoked", `{"kind":"revoke_peer","token_prefix":"`+bob["token_b58"].(string)+`"}`)
 	if c, same := d.enroll("bob@local"); same != bob["pubkey_b58"] || len(capabilities(c, 10)) != 0 {
 		t.Errorf("after a revocation: key %v, was %v; it holds %v", same, bob["pubkey_b58"], capabilities(c, 10))
@@ -113,7 +113,7 @@ func TestAnEnrolmentThatWasCutOffIsRepeated(t *testing.T) {
 	}
 }
 
-// TestOneOfManyEnrolmentsWins: of those of one name at once.
+// TestOneOfManyEnrolmentsWins: of concurrent enrolments of one name, exactly one succeeds.
 func TestOneOfManyEnrolmentsWins(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -135,7 +135,7 @@ func TestOneOfManyEnrolmentsWins(t *testing.T) {
 	}
 }
 
-// TestANameOfAnotherNode: a name that another node has enrolled is taken, whatever tokens this one has.
+// TestANameOfAnotherNode: a name that another node has enrolled is rejected, whatever tokens this node has.
 func TestANameOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -148,8 +148,8 @@ func TestANameOfAnotherNode(t *testing.T) {
 	other.operator().refused("peers: ann@local is enrolled already", `{"kind":"enroll_peer","display":"ann@local","actions":[]}`)
 }
 
-// TestVerifyNamesWhatDrifts: what the checks are called, what they say of a store that is whole, and the kinds of
-// what they find in one whose audit log has lost rows.
+// TestVerifyNamesWhatDrifts: the names of the checks, their report for a consistent store, and the kinds of drift for
+// one whose audit log has lost rows.
 func TestVerifyNamesWhatDrifts(t *testing.T) {
 	t.Parallel()
 	d := start(t)
@@ -168,7 +168,7 @@ func TestVerifyNamesWhatDrifts(t *testing.T) {
 	if got, want := verify(), fmt.Sprintf(report, true, 0)+`],"orphans_total":0}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	d.cutAudit(7) // the rows of the first capabilities
+	d.cutAudit(7) // keeps the rows of the bootstrap capabilities
 	c = d.operator()
 	want := fmt.Sprintf(report+`{"kind":"memory_without_audit","id":%q,"message":"memory record has no intent_dispatched row",`+
 		`"repair":"inspect the record; purge it if it was not asked for"},`+
@@ -179,8 +179,8 @@ func TestVerifyNamesWhatDrifts(t *testing.T) {
 	}
 }
 
-// TestNothingIsDoneWithoutItsRow: where the audit files were changed by another process, a request that needs a row
-// is rejected, and one that needs none goes on.
+// TestNothingIsDoneWithoutItsRow: if another process has changed the audit files, requests that need a row are
+// rejected, and other requests succeed.
 func TestNothingIsDoneWithoutItsRow(t *testing.T) {
 	t.Parallel()
 	d := start(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// FuzzRequest reads arbitrary bodies as requests. What is taken is UTF-8, an object and of a known kind, and reading
-// it again after its keys were put in another order takes it again; what one key's other case says is not heard.
+// FuzzRequest decodes arbitrary bodies as requests. An accepted body is valid UTF-8, an object, and of a known kind.
+// It is also accepted with its keys in another order. A key in another case is ignored.
 func FuzzRequest(f *testing.F) {
 	for kind := range verbs.Table {
 		f.Add([]byte(`{"kind":"` + kind + `","text":"x","limit":10,"before_ms":1,"tier":"working","query":"q","task":{"id":"11111111-1111-4111-8111-111111111111"}}`))

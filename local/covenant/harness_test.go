@@ -23,7 +23,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// daemon is a server with a node behind it.
+// daemon is a server and its node.
 type daemon struct {
 	t    testing.TB
 	node *node.Node
@@ -72,13 +72,13 @@ func start(t testing.TB, change ...func(*covenant.Config)) *daemon {
 	return startWith(t, nil, change...)
 }
 
-// startWith is start, and the node makes vectors.
+// startWith is like start, but the node makes vectors.
 func startWith(t testing.TB, embedder embed.Embedder, change ...func(*covenant.Config)) *daemon {
 	t.Helper()
 	d := &daemon{t: t, log: &lockedBuffer{}}
 	log := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	d.node = startNode(t, log, embedder)
-	home, err := os.MkdirTemp("", "cov") // the test's own is too long a path for a socket
+	home, err := os.MkdirTemp("", "cov") // t.TempDir is too long for the path of a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func (d *daemon) token() string {
 	return strings.TrimSpace(string(b))
 }
 
-// A client speaks raw frames.
+// A client sends and receives raw frames.
 type client struct {
 	t testing.TB
 	net.Conn
@@ -135,7 +135,7 @@ func (d *daemon) dial() *client {
 	return &client{d.t, c}
 }
 
-// operator is a client that has authenticated as the operator.
+// operator returns a client that is authenticated as the operator.
 func (d *daemon) operator() *client { d.t.Helper(); return d.as(d.token()) }
 
 func (d *daemon) as(token string) *client {
@@ -147,7 +147,7 @@ func (d *daemon) as(token string) *client {
 	return c
 }
 
-// enroll makes a peer and gives a client of it, with its key.
+// enroll enrols a peer and returns a client that is authenticated as the peer, and the peer's key.
 func (d *daemon) enroll(display string, actions ...string) (*client, string) {
 	d.t.Helper()
 	a, _ := json.Marshal(append([]string{}, actions...))
@@ -166,7 +166,7 @@ func (c *client) send(body string) {
 	}
 }
 
-// recv reads a frame; nil is the end of the stream.
+// recv reads a frame. It returns nil at the end of the stream.
 func (c *client) recv() []byte {
 	c.t.Helper()
 	c.SetReadDeadline(time.Now().Add(suite.Patience))
@@ -204,7 +204,7 @@ func (c *client) next() object {
 	return o
 }
 
-// want is call, and the reply must be of a kind.
+// want is like call, but fails if the reply has another kind.
 func (c *client) want(kind, body string) object {
 	c.t.Helper()
 	r := c.call(body)
@@ -214,7 +214,7 @@ func (c *client) want(kind, body string) object {
 	return r
 }
 
-// refused is call, and the reply must be an error whose message begins so.
+// refused is like call, but fails unless the reply is an error whose message has the prefix.
 func (c *client) refused(prefix, body string) {
 	c.t.Helper()
 	r := c.want("error", body)
@@ -241,7 +241,7 @@ func list(v any) (out []object) {
 	return out
 }
 
-// audit are the events the client may see, oldest first, without the checks of capabilities.
+// audit returns the events that the client may see, oldest first, without the capability checks.
 func (c *client) audit() (out []object) {
 	c.t.Helper()
 	for _, e := range list(c.want("audit_events", `{"kind":"recent_audit","limit":10000}`)["events"]) {

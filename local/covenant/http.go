@@ -49,7 +49,7 @@ func (s *Server) listenHTTP() error {
 	return nil
 }
 
-// withCORS lets web pages that the door accepts read the answers.
+// withCORS adds headers that let web pages which the door accepts read the answers.
 func withCORS(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -111,7 +111,7 @@ func (s *Server) serveRoute(run verbs.Verb, rt verbs.Route, w http.ResponseWrite
 	if st, ok := answer.(*protocol.Stream); ok && err == nil {
 		serveEvents(w, st, func() error {
 			if _, ok := s.Peers.Resolve(token); !ok {
-				return errors.New(protocol.TextToken)
+				return errors.New(protocol.InvalidToken)
 			}
 			return nil
 		})
@@ -143,7 +143,7 @@ func (s *Server) authenticateBearer(r *http.Request) (who *home.AgentID, token s
 		if who != nil {
 			return who, token, 0, nil
 		}
-		reason = protocol.TextToken
+		reason = protocol.InvalidToken
 	}
 	if _, err := s.FailAuthentication("http", reason); err != nil {
 		return nil, "", http.StatusInternalServerError, err
@@ -151,9 +151,9 @@ func (s *Server) authenticateBearer(r *http.Request) (who *home.AgentID, token s
 	return nil, "", http.StatusUnauthorized, errors.New(reason)
 }
 
-// fieldsOf returns the fields of a request, read as those of the socket are.
+// fieldsOf returns the fields of a request, decoded like those on the socket.
 func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request) (*serve.Fields, error) {
-	if rt.Empty || r.Method == http.MethodGet || r.Method == http.MethodHead {
+	if rt.NoBody || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return queryFields(rt.Query, r.URL.Query())
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
@@ -163,8 +163,8 @@ func (s *Server) fieldsOf(rt verbs.Route, w http.ResponseWriter, r *http.Request
 	if err != nil {
 		return nil, err
 	}
-	if rt.Under != "" {
-		return &serve.Fields{Members: map[string]json.RawMessage{rt.Under: body}}, nil
+	if rt.BodyField != "" {
+		return &serve.Fields{Members: map[string]json.RawMessage{rt.BodyField: body}}, nil
 	}
 	f := s.parse(body)
 	return f, f.Err
@@ -205,11 +205,11 @@ func reply(w http.ResponseWriter, status int, v any) {
 	serve.Reply(w, status, b)
 }
 
-// serveEvents writes each frame of a stream as a server-sent event of its kind.
-func serveEvents(w http.ResponseWriter, st *protocol.Stream, stands func() error) {
+// serveEvents sends each frame of a stream as a server-sent event. authorize runs before each chunk.
+func serveEvents(w http.ResponseWriter, st *protocol.Stream, authorize func() error) {
 	sse.Start(w, "no-cache")
 	out := http.NewResponseController(w)
-	st.Each(stands, func(kind string, frame []byte) bool {
+	st.Each(authorize, func(kind string, frame []byte) bool {
 		_, err := w.Write(sse.Append(nil, "", kind, frame))
 		return err == nil && (kind == "stream_chunk" || out.Flush() == nil)
 	})

@@ -80,7 +80,7 @@ func TestHTTPMirror(t *testing.T) {
 		{"GET", "/peers/list", "", `{"kind":"peer_list","peers":[{"agent_id":{"display":"user@local"`},
 		{"GET", "/peers/list?status=live", "", `{"kind":"peer_list","peers":[{"agent_id":{"display":"user@local"`},
 		{"GET", "/peers/list?status=revoked", "", `{"kind":"peer_list","peers":[]`},
-		{"GET", "/peers/list?prefix=0", "", `{"kind":"peer_list","peers":[]`}, // no key begins so: 0 is not of the alphabet
+		{"GET", "/peers/list?prefix=0", "", `{"kind":"peer_list","peers":[]`}, // no key has this prefix, because base58 has no 0
 		{"GET", "/memory/recent?consistency=linearizable&min_index=1", "", `{"kind":"memories","records":[{"id"`},
 		{"GET", "/memory/recent?min_index=1099511627776", "",
 			`{"kind":"error","message":"memory: replica behind: this node is at log index`},
@@ -108,7 +108,7 @@ func TestHTTPMirror(t *testing.T) {
 	}
 }
 
-// TestAStreamEndsWithItsToken: rows that a client has not fetched when its token is revoked stay where they are.
+// TestAStreamEndsWithItsToken: after its token is revoked, a client gets no further rows of a stream.
 func TestAStreamEndsWithItsToken(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	token := d.operator().want("peer_enrolled",
 		`{"kind":"enroll_peer","display":"reader@local","actions":["memory.read","memory.write"]}`)["token_b58"].(string)
 	c := d.as(token)
-	for range 100 { // more than the buffers of a connection hold
+	for range 100 { // more than fits the buffers of a connection
 		c.intent(strings.Repeat("x", 256<<10))
 	}
 	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+d.HTTP()+"/memory/recent?limit=1000", nil)

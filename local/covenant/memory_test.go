@@ -205,7 +205,7 @@ func TestSearchIsMonotone(t *testing.T) {
 				t.Fatalf("threshold %g: row %d is %v", least, i, r)
 			}
 		}
-		if len(got) < len(whole) && score(whole[len(got)]) > least+0.01 { // scores fade with the seconds
+		if len(got) < len(whole) && score(whole[len(got)]) > least+0.01 { // scores decrease within seconds
 			t.Errorf("threshold %g cuts at %f", least, score(whole[len(got)]))
 		}
 		if least > 1 && len(got) > 0 {

@@ -41,7 +41,7 @@ func TestManyOneShotClients(t *testing.T) {
 	wg.Wait()
 }
 
-// pipeline sends n pings at once and takes the answers, in order.
+// pipeline sends n pings without waiting and reads the answers in order.
 func pipeline(t testing.TB, c *client, n int) time.Duration {
 	t.Helper()
 	var b []byte
@@ -58,8 +58,8 @@ func pipeline(t testing.TB, c *client, n int) time.Duration {
 	return time.Since(began)
 }
 
-// TestPipelinedPings holds five thousand pings against a second, or, where that is nothing to go by because the
-// machine is busy, against what a loop that echoes the same frames takes next to them.
+// TestPipelinedPings requires five thousand pings in less than a second. On a busy machine, it compares them with a
+// loop that echoes the same frames.
 func TestPipelinedPings(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestPipelinedPings(t *testing.T) {
 	t.Errorf("%d pings took %s, echoes %s", n, took, bare)
 }
 
-// echoed returns how long n frames take through a loop that sends each back.
+// echoed returns the time of n frames through an echo loop.
 func echoed(t *testing.T, n int) time.Duration {
 	t.Helper()
 	ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))

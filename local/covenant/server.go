@@ -75,14 +75,14 @@ const closeTimeout = 2 * time.Second
 
 // Close stops listening, ends the connections, and waits for running requests. It may be called twice.
 func (s *Server) Close() (err error) {
-	if !s.Shut() {
+	if !s.StopReading() {
 		return nil
 	}
 	for _, end := range s.closers {
 		err = errors.Join(err, end())
 	}
 	if !s.HasOperator() {
-		s.Cut() // requests that wait for the operator would wait in vain
+		s.Cancel() // requests that wait for the operator would not be answered
 	}
 	s.Drain(closeTimeout)
 	return errors.Join(err, s.CloseFiles())

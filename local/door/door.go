@@ -10,8 +10,8 @@
 //     socket. Where it cannot (another machine, another network namespace, another system), only a token counts.
 //
 // The owner is looked up once, when a connection is accepted. The token is in a file that only the node's user can
-// read, and accepts any client. Few untrusted connections are open at a time, so that they exhaust neither the memory
-// nor the file descriptors of the node.
+// read. A client with the token is accepted, whichever user runs it. The number of untrusted connections is limited,
+// so that they exhaust neither the memory nor the file descriptors of the node.
 package door
 
 import (
@@ -37,14 +37,14 @@ import (
 
 // Door is the access policy of one listener. It must not change once Serve runs.
 type Door struct {
-	Origins []string                 // of the web pages that may send requests; default: none
-	Token   func(bearer string) bool // reports whether a bearer token is valid; nil: none is
+	Origins []string                 // of the web pages that may send requests; nil: none
+	Token   func(bearer string) bool // reports whether a bearer token is valid; nil rejects all
 	Hint    string                   // tells rejected clients where the token is
 
 	localhost string // localhost:port if no other user can listen under that name; set by Serve
 }
 
-// CheckOrigins rejects texts that no browser sends as an Origin.
+// CheckOrigins rejects values that no browser sends in an Origin header.
 func CheckOrigins(origins []string) error {
 	for _, o := range origins {
 		u, err := url.Parse(o)
@@ -63,10 +63,10 @@ func (d *Door) Serve(s *http.Server, ln net.Listener, log *slog.Logger) error {
 	serve := func(ln net.Listener) error {
 		return s.Serve(&listener{Listener: accept.Patiently(ln, "local http", log), limit: int64(accept.Share(maxUntrusted, 32))})
 	}
-	var both sync.WaitGroup
-	defer both.Wait() // the shutdown of the server ends both
+	var servers sync.WaitGroup
+	defer servers.Wait() // the shutdown of the server ends both listeners
 	if six := d.claimLocalhost(ln.Addr()); six != nil {
-		both.Go(func() { _ = serve(six) }) // its error is that of the other listener
+		servers.Go(func() { _ = serve(six) }) // the other listener returns the same error
 	}
 	return serve(ln)
 }
@@ -79,11 +79,11 @@ func (d *Door) claimLocalhost(at net.Addr) net.Listener {
 	if err != nil || host != "127.0.0.1" {
 		return nil
 	}
-	six, err := net.Listen("tcp6", net.JoinHostPort("::1", port))
+	ln6, err := net.Listen("tcp6", net.JoinHostPort("::1", port))
 	if err == nil || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) { // or this machine has no ::1
 		d.localhost = net.JoinHostPort("localhost", port)
 	}
-	return six
+	return ln6
 }
 
 // ownerKey is the context key of the owner of a connection.
@@ -120,8 +120,8 @@ func (d *Door) bearer(r *http.Request) bool {
 	return d.Token != nil && strings.EqualFold(scheme, "Bearer") && d.Token(strings.TrimSpace(token))
 }
 
-// checkOrigin accepts the requests of programs, and of pages whose origin is listed or is the listener itself. If it
-// rejects a request, from is the header that shows the origin.
+// checkOrigin accepts requests from programs, and from pages whose origin is listed or is the listener itself. If it
+// rejects a request, from is the value of the header that names the origin.
 //
 // The listener's own origins are its address, and localhost if only the listener answers to that name. A page under
 // another name, or under localhost if another program listens on the port of ::1, may come from another user.
@@ -133,7 +133,7 @@ func (d *Door) checkOrigin(r *http.Request, at net.Addr) (from string, ok bool) 
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site, site == "none" || own && site == "same-origin"
 	}
-	referer := r.Header.Get("Referer") // sent by older browsers, and for addresses that the browser does not consider secure
+	referer := r.Header.Get("Referer") // older browsers send it, and newer ones for addresses that they do not consider secure
 	u, err := url.Parse(referer)
 	return referer, referer == "" ||
 		err == nil && (slices.Contains(d.Origins, u.Scheme+"://"+u.Host) || own && u.Scheme+"://"+u.Host == "http://"+r.Host)
@@ -151,7 +151,7 @@ func ownerOf(client, server net.Addr) owner {
 		ap := a.AddrPort()
 		return netip.AddrPortFrom(ap.Addr().Unmap().WithZone(""), ap.Port())
 	}
-	return lookUp(unmap(c), unmap(s))
+	return lookupOwner(unmap(c), unmap(s))
 }
 
 // EqualSecrets compares two secrets in constant time.

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// serve is a listener behind a door.
+// serve starts a server behind a door.
 func serve(t testing.TB, d *Door, at string) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", at)
@@ -43,7 +43,7 @@ func serve(t testing.TB, d *Door, at string) (addr string) {
 	return ln.Addr().String()
 }
 
-// outside is an address of this machine that is not loopback's.
+// outside returns an address of this machine that is not a loopback address.
 func outside(t testing.TB) string {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -84,7 +84,7 @@ func ask1(t testing.TB, url string, head ...string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// Pages and names come in as they are listed, and no others.
+// Only listed pages and names are accepted.
 func TestPagesAndNames(t *testing.T) {
 	t.Parallel()
 	secret := func(token string) bool { return EqualSecrets(token, "secret") }
@@ -134,8 +134,8 @@ func TestPagesAndNames(t *testing.T) {
 	}
 }
 
-// TestLocalhostOfAnother: where another program listens on the same port of ::1, it may have served a page as
-// localhost, so that name's origin is not the listener's own. Otherwise the listener answers there, too.
+// TestLocalhostOfAnother: if another program listens on the same port of ::1, it may have served a page under
+// localhost. So that origin is not one of the listener's own. Otherwise the listener also listens on ::1.
 func TestLocalhostOfAnother(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp6", "[::1]:0")
@@ -155,14 +155,14 @@ func TestLocalhostOfAnother(t *testing.T) {
 		t.Errorf("its own address: %q", got)
 	}
 	both := serve(t, &Door{}, "127.0.0.1:0")
-	ask1(t, "http://"+both) // it listens on both before it answers on one
+	ask1(t, "http://"+both) // the listener binds both addresses before it answers on one
 	_, port, _ = net.SplitHostPort(both)
 	if got := ask1(t, "http://[::1]:"+port, "Origin: http://[::1]:"+port); got != "in" {
 		t.Errorf("over ::1: %q", got)
 	}
 }
 
-// A request without Host is HTTP/1.0's: no browser sends one.
+// Only HTTP/1.0 requests lack Host, and no browser sends those.
 func TestNoHost(t *testing.T) {
 	t.Parallel()
 	c, err := net.Dial("tcp", serve(t, &Door{}, "127.0.0.1:0"))
@@ -176,7 +176,7 @@ func TestNoHost(t *testing.T) {
 	}
 }
 
-// A client whose owner cannot be told comes in with a token. One that does not come over loopback is such a client.
+// A client whose owner is unknown needs a token. A client that does not connect over loopback has an unknown owner.
 func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 	t.Parallel()
 	addr := serve(t, &Door{Token: func(token string) bool { return EqualSecrets(token, "secret") }, Hint: "send the token in FILE"},
@@ -198,8 +198,7 @@ func TestTokenWhereTheOwnerIsUnknown(t *testing.T) {
 	}
 }
 
-// Connections of clients that are not the node's user are few at a time, whatever they send; the node's user comes in
-// all the while.
+// The number of connections of other users is limited, whatever they send. The node's own user can always connect.
 func TestStrangersAreFew(t *testing.T) {
 	t.Parallel()
 	at := outside(t)
@@ -216,7 +215,7 @@ func TestStrangersAreFew(t *testing.T) {
 		return c
 	}
 	answered := func(c net.Conn) bool {
-		io.WriteString(c, "GET / HTTP/1.0\r\n\r\n") // a connection that is closed has no answer
+		io.WriteString(c, "GET / HTTP/1.0\r\n\r\n") // fails if the connection was closed
 		line, _ := bufio.NewReader(c).ReadString('\n')
 		return strings.Contains(line, " 403 ")
 	}
@@ -251,7 +250,7 @@ func TestCheckOrigins(t *testing.T) {
 	}
 }
 
-// A token is made once, for its owner alone, and is never taken from a file that others can read.
+// A new token file is readable by its owner only. A file that others can read is rejected.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
@@ -286,7 +285,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A request that has come through no door has no owner.
+// A request that did not pass the door's listener has no owner.
 func TestNoConnection(t *testing.T) {
 	r := httptest.NewRequestWithContext(context.Background(), "GET", "/", nil)
 	r.Host = ""

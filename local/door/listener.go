@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// maxUntrusted bounds the open connections of clients that are not known to run as the node's user. Further ones are
-// closed without an answer. A low limit of file descriptors lowers it.
+// maxUntrusted bounds the open connections of clients that are not known to run as the node's user. A connection over
+// the limit is closed without an answer. If the process may open few files, the limit is lower (see accept.Share).
 const maxUntrusted = 256
 
 // listener looks up the owner of each connection, and closes untrusted connections over the limit.
@@ -21,7 +21,7 @@ type listener struct {
 type conn struct {
 	net.Conn
 	owner   owner
-	release func() // ends its count as untrusted; called by Close
+	release func() // stops counting the connection as untrusted; called by Close
 }
 
 // Accept implements net.Listener.

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookUp returns the owner of the socket that is bound to client and connected to server. It queries the kernel for
-// that one socket, which is fast however many there are. If the kernel rejects such queries, it reads the whole
+// lookupOwner returns the owner of the socket that is bound to client and connected to server. It queries the kernel
+// for that one socket, which is fast however many there are. If the kernel rejects such queries, it reads the whole
 // table.
 //
-// A socket without an inode has no owner: its client has closed it, and the kernel reports uid 0 for it, whoever made
-// it.
-func lookUp(client, server netip.AddrPort) owner {
+// A socket without an inode has no owner. Its client has closed it, and the kernel then reports uid 0, whichever user
+// created it.
+func lookupOwner(client, server netip.AddrPort) owner {
 	uid, inode, err := querySocket(client, server)
 	if err != nil {
 		uid, inode, err = scanTables(client, server)
@@ -53,8 +53,8 @@ const (
 	headerSize   = 16
 	requestSize  = headerSize + 56
 	answerSize   = headerSize + 72
-	socketID     = headerSize + 8 // where the request's inet_diag_sockid begins
-	answerID     = headerSize + 4 // and the answer's
+	socketID     = headerSize + 8 // offset of the inet_diag_sockid in the request
+	answerID     = headerSize + 4 // and in the answer
 )
 
 var errNoSuchSocket = errors.New("no such socket")

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// pair is both ends of a connection.
+// pair returns both ends of a connection.
 func pair(t testing.TB, dial func(server netip.AddrPort) (io.Closer, error), at string) (client io.Closer, server net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", at)
@@ -33,7 +33,7 @@ func pair(t testing.TB, dial func(server netip.AddrPort) (io.Closer, error), at 
 
 func dialTCP(a netip.AddrPort) (io.Closer, error) { return net.Dial("tcp", a.String()) }
 
-// dialMapped connects a socket of IPv6 to an address of IPv4, as some programs do.
+// dialMapped connects an IPv6 socket to an IPv4 address, as some programs do.
 func dialMapped(a netip.AddrPort) (io.Closer, error) {
 	fd, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -42,7 +42,7 @@ func dialMapped(a netip.AddrPort) (io.Closer, error) {
 	return os.NewFile(uintptr(fd), "mapped"), syscall.Connect(fd, &syscall.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()})
 }
 
-// Both ways of looking agree on who has a connection's other end, and on who has none any more.
+// Both lookups agree on the owner of a connection's remote end, and on a connection without one.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestOwners(t *testing.T) {
 				t.Errorf("the kernel says uid %d, inode %d, its tables %d, %d", u, i, uid, inode)
 			}
 			client.Close()
-			// a process forked just then has the socket too until it runs its program
+			// a process that was forked meanwhile shares the socket until its exec
 			suite.Eventually(t, "no owner of a socket that the client has closed", func() bool {
 				return !ownerOf(server.RemoteAddr(), server.LocalAddr()).known
 			})
@@ -90,7 +90,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// A listener on the client's port is not the client.
+// A listener on the client's port is not mistaken for the client.
 func TestListenerIsNoClient(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,8 +103,8 @@ func TestListenerIsNoClient(t *testing.T) {
 	}
 }
 
-// Another user of the host is told from this one, also when it has sent its request and gone: the kernel says uid 0
-// then.
+// Another user of the host is recognized, even after it has sent its request and closed the socket, when the kernel
+// reports uid 0.
 func TestOtherUser(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -129,7 +129,7 @@ func TestOtherUser(t *testing.T) {
 	if got := say(other, request+"cat <&3"); !strings.Contains(got, "403") || !strings.Contains(got, "Not your node: connect as uid 0") {
 		t.Errorf("another user: %q", got)
 	}
-	// It closes before the door looks: the connection is accepted when the client is gone.
+	// The client closes before the lookup: its connection is accepted after it is gone.
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -4,5 +4,5 @@ package door
 
 import "net/netip"
 
-// lookUp finds no owner: this system does not tell.
-func lookUp(_, _ netip.AddrPort) owner { return owner{} }
+// lookupOwner finds no owner, because this system does not report it.
+func lookupOwner(_, _ netip.AddrPort) owner { return owner{} }

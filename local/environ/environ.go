@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// prefixes of variables that configure a node. All of them are removed, not only known secrets, so a new variable is
-// safe too.
-var prefixes = []string{"CAIRN_", "YANTRIKDB_", "CLAUSTRUM_"}
+// removedPrefixes are the prefixes of variables that configure a node. All such variables are removed, not only known
+// secrets, so that a new variable is safe too.
+var removedPrefixes = []string{"CAIRN_", "YANTRIKDB_", "CLAUSTRUM_"}
 
-// names are further variables to remove.
-var names = []string{"CLAUDE_RPC_TOKEN", "YQL_TOKEN"}
+// removedNames are further variables to remove.
+var removedNames = []string{"CLAUDE_RPC_TOKEN", "YQL_TOKEN"}
 
 // Clean returns the environment. The variable that [encryption] key_env names is not in it: the node removes it after
 // it has read the key.
 func Clean() []string {
 	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(names, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		return slices.Contains(removedNames, name) || slices.ContainsFunc(removedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 	})
 }

@@ -1,7 +1,6 @@
 // Package git runs git for dialects on a repository that a client names, so that nothing in the repository starts a
-// program. Hooks, the file system monitor, pagers, external diffs, filters and transports are switched off. It runs
-// nothing itself and asks no door whether git may run: its callers, local/process and local/sift, do both. It imports
-// nothing of ours.
+// program. Hooks, the file system monitor, pagers, external diffs, filters and transports are switched off. The
+// package only builds commands. Its callers, local/process and local/sift, run them after the door has allowed it.
 package git
 
 import (
@@ -12,8 +11,8 @@ import (
 	"strings"
 )
 
-// off disables everything that the configuration of a repository may start.
-var off = []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.pager=cat",
+// safeConfig disables every setting with which the configuration of a repository could start a program.
+var safeConfig = []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.pager=cat",
 	"-c", "core.sshCommand=false",
 	"-c", "core.askPass=", "-c", "credential.helper=", "-c", "diff.external=", "-c", "core.alternateRefsCommand=", "-c",
 	"protocol.allow=never"}
@@ -24,10 +23,10 @@ var redirects = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREF
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS",
 	"GIT_PROXY_COMMAND", "GIT_ALLOW_PROTOCOL"}
 
-// Command returns a git command for a directory. It is killed when ctx ends. more are further settings, as Filters
-// returns them.
-func Command(ctx context.Context, program, dir string, env, more []string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, program, slices.Concat([]string{"-C", dir}, off, more, args)...)
+// Command returns a git command for a directory. It is killed when ctx ends. extra holds further settings, such as
+// those of Filters.
+func Command(ctx context.Context, program, dir string, env, extra []string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, program, slices.Concat([]string{"-C", dir}, safeConfig, extra, args)...)
 	c.Env = append(slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(redirects, name)
@@ -35,8 +34,8 @@ func Command(ctx context.Context, program, dir string, env, more []string, args 
 	return c
 }
 
-// Listing are the arguments of git that list the filters of a repository, for Filters.
-var Listing = []string{"config", "--show-scope", "--includes", "--null", "--name-only", "--get-regexp", `^filter\..*\.`}
+// ListFilters holds the arguments with which git lists the filters of a repository. Filters parses the output.
+var ListFilters = []string{"config", "--show-scope", "--includes", "--null", "--name-only", "--get-regexp", `^filter\..*\.`}
 
 var errFilter = errors.New("the repository has a filter whose name cannot be switched off")
 

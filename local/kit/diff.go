@@ -6,14 +6,14 @@ type Change struct {
 	Text     string
 }
 
-// Changes is a diff of two texts. It includes the common lines.
+// Changes is a diff of two texts, including the common lines.
 type Changes []Change
 
-// diffCells bounds the table of common lines. A part that needs a larger one is shown as replaced.
+// diffCells bounds the table of common subsequences. A part that needs a larger table is shown as replaced.
 const diffCells = 4 << 20
 
-// Diff compares two texts: common lines at the beginning and the end, and the longest common subsequence between
-// them.
+// Diff compares two texts. It matches the common lines at the beginning and the end, and the longest common
+// subsequence between them.
 func Diff(a, b []string) (out Changes) {
 	pre, post := 0, 0
 	for pre < len(a) && pre < len(b) && a[pre] == b[pre] {
@@ -24,14 +24,14 @@ func Diff(a, b []string) (out Changes) {
 		post++
 	}
 	x, y := a[pre:len(a)-post], b[pre:len(b)-post]
-	left := common(x, y)
-	var deleted, added Changes // since the last common line: deleted ones stand before added ones
+	lengths := lcsLengths(x, y)
+	var deleted, added Changes // since the last common line; deleted lines are listed before added ones
 	for i, j := 0, 0; i < len(x) || j < len(y); {
 		switch {
-		case left != nil && i < len(x) && j < len(y) && x[i] == y[j]:
+		case lengths != nil && i < len(x) && j < len(y) && x[i] == y[j]:
 			out = append(append(append(out, deleted...), added...), Change{pre + i + 1, pre + j + 1, x[i]})
 			deleted, added, i, j = nil, nil, i+1, j+1
-		case j == len(y) || i < len(x) && (left == nil || left[i+1][j] >= left[i][j+1]):
+		case j == len(y) || i < len(x) && (lengths == nil || lengths[i+1][j] >= lengths[i][j+1]):
 			deleted = append(deleted, Change{pre + i + 1, 0, x[i]})
 			i++
 		default:
@@ -47,9 +47,9 @@ func Diff(a, b []string) (out Changes) {
 	return out
 }
 
-// common returns a table of the length of the longest common subsequence of x[i:] and y[j:], or nil if the table
+// lcsLengths returns a table of the length of the longest common subsequence of x[i:] and y[j:], or nil if the table
 // would be too large.
-func common(x, y []string) (left [][]int32) {
+func lcsLengths(x, y []string) (left [][]int32) {
 	if len(x)*len(y) > diffCells {
 		return nil
 	}
@@ -66,7 +66,7 @@ func common(x, y []string) (left [][]int32) {
 	return left
 }
 
-// Near reports whether line i has changed, or is at most context lines from one that has.
+// Near reports whether a line changed within context lines of line i.
 func (c Changes) Near(i, context int) bool {
 	for k := max(0, i-context); k <= min(len(c)-1, i+context); k++ {
 		if c[k].Old == 0 || c[k].New == 0 {

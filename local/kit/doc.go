@@ -1,4 +1,4 @@
-// Package kit has what the dialects of this host do with JSON and with files: objects whose members keep their order
-// (Object), JSON as it is answered (JSON), lines of files (Lines), what differs in two texts (Diff), and texts that
-// come in pieces (Whole). It knows no dialect and no memory, and starts no goroutine. It imports nothing of ours.
+// Package kit holds helpers for JSON and texts that the dialects share: objects with ordered members (Object), JSON
+// for answers (JSON), the lines of a file (Lines), the diff of two texts (Diff), and the cut at a character boundary
+// (CompleteRunes). It depends on no dialect and no memory.
 package kit

@@ -30,8 +30,8 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Must returns the JSON of a value that can always be encoded: strings, finite numbers, and decoded JSON.
-func Must(v any) []byte {
+// MustJSON returns the JSON of a value that can always be encoded: strings, finite numbers, and decoded JSON.
+func MustJSON(v any) []byte {
 	b, err := JSON(v)
 	if err != nil {
 		panic("kit: a value has no JSON: " + err.Error())
@@ -41,7 +41,7 @@ func Must(v any) []byte {
 
 // JSON encodes a value on one line, without escaping HTML.
 func JSON(v any) ([]byte, error) {
-	if o, ok := v.(Object); ok { // directly: an encoder would check and copy the output of a Marshaler once more
+	if o, ok := v.(Object); ok { // an encoder would check and copy the output of MarshalJSON again
 		return o.MarshalJSON()
 	}
 	var b bytes.Buffer

@@ -2,7 +2,7 @@ package kit
 
 import "testing"
 
-// An object's members keep their order, however deep, and nothing of them is escaped for HTML.
+// The members of an object keep their order at every depth, and HTML is not escaped.
 func TestObject(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Whole returns the length of a text without an incomplete character at its end.
-func Whole(text []byte) int {
+// CompleteRunes returns the length of text without an incomplete character at its end.
+func CompleteRunes(text []byte) int {
 	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
 		tail := text[len(text)-back:]
 		switch {
@@ -23,18 +23,18 @@ func Whole(text []byte) int {
 	return len(text)
 }
 
-// ErrLongLine is the error of a line over the limit. Lines continues after it.
+// ErrLongLine reports a line over the limit. The iteration of Lines continues after it.
 var ErrLongLine = errors.New("line is too long")
 
-// Lines iterates over the lines of a file, each with its newline; the last may lack it. The next line overwrites a
-// line. A line over most bytes is an ErrLongLine; any other error ends the iteration.
-func Lines(r io.Reader, most int) iter.Seq2[[]byte, error] {
+// Lines iterates over the lines of a file, each with its newline; the last line may lack it. Each line is valid until
+// the next one. A line over limit bytes yields ErrLongLine; any other error ends the iteration.
+func Lines(r io.Reader, limit int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReaderSize(r, 64<<10)
 		var line []byte
-		for long := false; ; {
+		for tooLong := false; ; {
 			part, err := in.ReadSlice('\n')
-			if long = long || len(line)+len(part) > most; !long {
+			if tooLong = tooLong || len(line)+len(part) > limit; !tooLong {
 				line = append(line, part...)
 			}
 			if errors.Is(err, bufio.ErrBufferFull) {
@@ -44,10 +44,10 @@ func Lines(r io.Reader, most int) iter.Seq2[[]byte, error] {
 				yield(nil, err)
 				return
 			}
-			if long && !yield(nil, ErrLongLine) || !long && len(line) > 0 && !yield(line, nil) || err != nil {
+			if tooLong && !yield(nil, ErrLongLine) || !tooLong && len(line) > 0 && !yield(line, nil) || err != nil {
 				return
 			}
-			line, long = line[:0], false
+			line, tooLong = line[:0], false
 		}
 	}
 }

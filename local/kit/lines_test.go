@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// Lines come with their newlines, however the bytes come; one that is too long is passed over and said.
+// Lines yields each line with its newline, however the bytes arrive. For a line over the limit it yields an error.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)
@@ -39,12 +39,12 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A text is whole up to a character that is cut; bytes that are not characters wait for nothing.
-func TestWhole(t *testing.T) {
+// CompleteRunes cuts an incomplete character off. Bytes that cannot become a character are kept.
+func TestCompleteRunes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "ab": 2, "a\u20ac": 4, "a\xe2\x82": 1, "a\xe2": 1, "\xf0\x9f\x98": 0,
 		"a\x82": 2, "a\xff": 2} {
-		if got := Whole([]byte(text)); got != want {
+		if got := CompleteRunes([]byte(text)); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}

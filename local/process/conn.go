@@ -16,17 +16,17 @@ type conn struct {
 
 	mu          sync.Mutex
 	answers     []byte              // answers, as lines
-	positions   map[*proc]*position // in the frames of the processes that it follows
+	positions   map[*proc]*position // of the processes that it follows, in their frames
 	unsent      map[*proc]bool      // followed processes that may have frames to send
 	lateAnswers []lateAnswer
-	files       []*fileBody         // waiting answers whose content is read while they are sent
+	files       []*fileBody         // answers whose content is read from the file while they are sent
 	queues      map[string][]func() // waiting requests; a queue exists while one of its requests runs
 	inFlight    int
 	queuedBytes int           // request bytes of waiting requests
-	lateBytes   int           // bytes of answers that must follow frames
+	lateBytes   int           // bytes of answers that wait until frames are sent
 	draining    bool          // the client has closed its write side: the writer sends the last answers, then closes
 	ended       bool          // nothing more is sent
-	room        chan struct{} // closed and replaced when there may be room for more requests
+	freed       chan struct{} // closed and replaced when a request or answer is done, so that throttle checks again
 	fileSlots   chan struct{} // one element for each open fileBody
 	wakeup      chan struct{} // wakes the writer
 	done        chan struct{} // closed when the connection ends
@@ -58,12 +58,12 @@ const (
 	maxAnswerBytes = 8 << 20
 	maxQueuedBytes = 16 << 20
 	maxFiles       = 4
-	batchBytes     = 256 << 10 // of frames sent before waiting answers are sent
+	batchBytes     = 256 << 10 // of frames that are sent before the next answers
 	halfClosed     = 15 * time.Second
 )
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{s: s, nc: nc, positions: map[*proc]*position{}, unsent: map[*proc]bool{}, queues: map[string][]func(){}, room: make(chan struct{}),
+	return &conn{s: s, nc: nc, positions: map[*proc]*position{}, unsent: map[*proc]bool{}, queues: map[string][]func(){}, freed: make(chan struct{}),
 		fileSlots: make(chan struct{}, maxFiles), wakeup: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
@@ -103,7 +103,7 @@ func (c *conn) drain() {
 	defer due.Stop()
 	for {
 		c.mu.Lock()
-		idle, room := c.inFlight == 0, c.room
+		idle, room := c.inFlight == 0, c.freed
 		c.draining = c.draining || idle
 		c.mu.Unlock()
 		if idle {
@@ -124,7 +124,7 @@ func (c *conn) drain() {
 	}
 }
 
-// dispatch parses a request and starts its method.
+// dispatch parses a request and runs its method, in a goroutine or in the queue of its process.
 func (c *conn) dispatch(line []byte) {
 	c.mu.Lock()
 	c.inFlight++
@@ -257,7 +257,7 @@ func (c *conn) addQueuedBytes(bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.queuedBytes += bytes; bytes < 0 {
-		c.broadcastRoom()
+		c.broadcastFreed()
 	}
 }
 
@@ -273,7 +273,7 @@ func (c *conn) answer(line []byte) {
 // answered counts a request as done. The caller holds the lock.
 func (c *conn) answered() {
 	c.inFlight--
-	c.broadcastRoom()
+	c.broadcastFreed()
 }
 
 // answerAfter queues an answer that follows the exit frame of a process, if this connection follows the process.
@@ -308,9 +308,9 @@ func (c *conn) framesReady(p *proc) {
 	c.wake()
 }
 
-// reattach replays the frames after from, sends the answer, and continues with live frames. The answer is consistent
-// with the frames, because it is made under the lock of the process. reattach returns false if another process has
-// taken the id.
+// reattach replays the frames after from, sends the answer, and continues with live frames. The answer is made under
+// the lock of the process, so that it agrees with the frames. reattach returns false if another process has taken the
+// id.
 func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) (found bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -333,10 +333,11 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 	if old := c.positions[p]; old != nil && len(old.reattaches) > 0 {
 		old.reattaches = append(old.reattaches, job)
 	} else {
-		if old != nil { // the replay includes the frames that were due
+		if old != nil { // the replay also sends the frames that were not sent yet
 			job.from = min(job.from, old.cursor.next)
 		}
-		c.positions[p] = &position{cursor{next: job.from}, []reattachJob{job}} // a new position: the writer drops what it is reading for the old one
+		// A new position: the writer drops what it is reading for the old one.
+		c.positions[p] = &position{cursor{next: job.from}, []reattachJob{job}}
 	}
 	c.wake()
 	return true
@@ -346,8 +347,8 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 func (c *conn) forget(p *proc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if pl := c.positions[p]; pl != nil {
-		for _, j := range pl.reattaches {
+	if pos := c.positions[p]; pos != nil {
+		for _, j := range pos.reattaches {
 			c.answers = append(c.answers, j.line...)
 			c.lateBytes -= len(j.line)
 			c.answered()

@@ -18,8 +18,8 @@
 //	-32001  Unauthorized: …                  the token is missing or wrong
 //	-32600  Invalid JSON-RPC version
 //	-32601  Invalid method format / Unknown namespace / Unknown method
-//	-32602  Invalid params, and what a method itself rejects
-//	-32603  what the system rejected, in its own words
+//	-32602  Invalid params, and errors of the methods
+//	-32603  an error of the system, with its text
 //	-32003  stdin offset gap: offset ahead of applied bytes
 //
 // # Methods
@@ -29,16 +29,16 @@
 //	git.      info status list_branches worktree_create worktree_remove
 //	process.  spawn stdin kill killAndWait reattach
 //
-// # Promises
+// # Guarantees
 //
 //   - Requests of one connection run concurrently, but those that name the same process take effect in the order in
 //     which they came; a spawn, its stdin and its kill may be sent in one write.
 //   - The answer to spawn precedes every frame of the process. The answer to reattach follows the frames it replays
-//     and precedes the live ones; nothing is missing and nothing comes twice. The answer to a killAndWait that saw the
+//     and precedes the live ones; no frame is missing or sent twice. The answer to a killAndWait that saw the
 //     process die follows its exit frame.
-//   - A frame holds at most 32 KiB. Frames are kept as long as the process is known, the older ones in a file.
-//   - A client that reads slowly, or not at all, delays no other and no process: frames are not queued for a
-//     connection, it takes them from the store at its own pace.
-//   - The exit frame is the last of a process, at most five seconds after its leader is gone, even when a descendant
-//     holds the pipes open.
+//   - A frame holds at most 32 KiB. Frames are kept as long as the process is in the table, the older ones in files.
+//   - A client that reads slowly, or not at all, delays no other client and no process. Frames are not queued for a
+//     connection; its writer reads them from the store when the client can receive them.
+//   - The exit frame is the last frame of a process. It comes at most five seconds after the process has ended, even if
+//     a descendant holds the pipes open.
 package process

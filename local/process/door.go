@@ -13,7 +13,7 @@ import (
 // hostOperation is an operation on the host, as opposed to one on a memory.
 type hostOperation = api.Of[api.HostRequest, api.Nothing]
 
-// run decodes the parameters and returns the rest of a plain method. The door must allow it before it runs.
+// run decodes the parameters and returns a function that runs a plain method after the door has allowed it.
 func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	do := m.plain(params)
 	if m.needs == nil {
@@ -28,13 +28,13 @@ func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	}
 }
 
-// withPermission runs do if the door allows the operation.
+// withPermission runs do if the door allows the operation. name is the method in the error.
 func (s *Server) withPermission(name string, what hostOperation, do func() error) error {
 	denied := rpcErrorf(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
 	return s.cfg.Door.Act(s.Ctx, what, denied, func(context.Context) error { return do() })
 }
 
-// Alone is the door of a program without a memory server. It allows what Config.Door lists.
+// Alone is the door of a program without a memory server. It allows the scopes that Config.Door lists.
 var Alone api.Host = alone{}
 
 type alone struct{}

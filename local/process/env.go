@@ -31,15 +31,15 @@ func (s *Server) loginPath() string {
 	defer cancel()
 	c := exec.Command(shell, "-l", "-i", "-c", `/bin/sh -c 'printf "%s%s\n" "`+pathSentinel+`" "$PATH"'`)
 	c.Env = append(environ.Clean(), "DISABLE_AUTO_UPDATE=true", "ZSH_DISABLE_COMPFIX=true")
-	said := outputCapture{limit: 1 << 20}
-	err := child.Run(ctx, child.Program{Cmd: c, Out: said.stdout, Polite: syscall.SIGHUP}) // gives it time to release locks
+	output := outputCapture{limit: 1 << 20}
+	err := child.Run(ctx, child.Program{Cmd: c, Out: output.stdout, StopSignal: syscall.SIGHUP}) // SIGHUP lets the shell release its locks
 	if ctx.Err() != nil {
 		return own // the output may be incomplete
 	}
 	if err != nil {
 		s.Log.Debug("[shellenv] Shell command exited with error (may still have PATH): " + oneLine(err.Error()))
 	}
-	for lines := bufio.NewScanner(&said.out); lines.Scan(); {
+	for lines := bufio.NewScanner(&output.out); lines.Scan(); {
 		if _, path, ok := strings.Cut(lines.Text(), pathSentinel); ok {
 			if path = strings.TrimSpace(path); path == "" {
 				return own
@@ -62,7 +62,7 @@ func loginShell() string {
 }
 
 // childEnv returns the environment of a child: that of the server without its own settings, the PATH of the login
-// shell, and the variables of the request. The last value of a name counts.
+// shell, and the variables of the request. If a name occurs twice, the last value wins.
 func (s *Server) childEnv(extra map[string]string) []string {
 	env := append(environ.Clean(), "PATH="+s.path(), "CLAUDE_SSH_DAEMON_CHILD=1")
 	for k, v := range extra {
@@ -71,9 +71,9 @@ func (s *Server) childEnv(extra map[string]string) []string {
 	return env
 }
 
-// catchIgnoredSignals catches the signals that this process ignores since its start (nohup, a background job of a
-// script). Children inherit ignored signals, and a client must be able to send INT to them. Nothing reads the caught
-// signals, so they have no effect here.
+// catchIgnoredSignals catches the signals that this process ignores since its start, as below nohup or as a
+// background job of a script. Children inherit ignored signals, and a client must be able to send INT to them.
+// Nothing reads the caught signals, so they have no effect here.
 func catchIgnoredSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(sig) {
@@ -82,15 +82,15 @@ func catchIgnoredSignals() {
 	}
 }
 
-// sealDescriptors makes inherited descriptors close-on-exec, so that children do not get them. Go opens its own
-// descriptors that way.
-func sealDescriptors() {
+// setCloseOnExec makes inherited descriptors close-on-exec, so that children do not get them. Go already opens its
+// own descriptors that way.
+func setCloseOnExec() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
 		return // this system has no /dev/fd
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // after an error: those that were read
+	names, _ := dir.Readdirnames(-1) // after an error: the names that were read so far
 	for _, n := range names {
 		if fd, err := strconv.Atoi(n); err == nil && fd > 2 {
 			syscall.CloseOnExec(fd)

@@ -39,9 +39,9 @@ func filesValidate(_ *Server, p pathParams) (any, error) {
 	return kit.Object{"valid", true, "isDir", i.IsDir()}, nil
 }
 
-// filesList leaves out hidden names. It follows links to tell directories from files.
+// filesList lists a directory without hidden names. It follows links to tell directories from files.
 func filesList(_ *Server, p pathParams) (any, error) {
-	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would wait for its writer
+	f, err := os.OpenFile(p.Path, os.O_RDONLY|syscall.O_DIRECTORY, 0) // opening a pipe would wait for its writer
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func readResult(text string, exists bool) kit.Object {
 	return kit.Object{"content", text, "exists", exists}
 }
 
-// filesRead returns small files at once. The writer of the connection reads larger ones while it sends them, so no
-// file is in memory as a whole.
+// filesRead returns a small file at once. The writer of the connection reads a larger file while it sends it, so that
+// no file is in memory as a whole.
 func filesRead(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
 	if err != nil {
@@ -116,7 +116,8 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 // smallFile is the size up to which a file is read at once.
 const smallFile = 32 << 10
 
-// fileBody is a file that is sent as JSON while it is read. If the file grows meanwhile, it ends at the limit.
+// fileBody is a file that is encoded as JSON while it is sent. If the file grows meanwhile, the content ends at the
+// limit.
 type fileBody struct {
 	head, tail []byte // of the answer line, around the content
 	file       *os.File
@@ -124,15 +125,15 @@ type fileBody struct {
 	left       int64  // bytes that may still be read
 }
 
-// setID makes the answer line that the content is inserted into.
+// setID makes the two parts of the answer line around the content.
 func (b *fileBody) setID(id any) {
-	const mark = "\uE000" // the id precedes it, so the last one is the mark
+	const mark = "\uE000" // the id may contain it too, but precedes it
 	whole := encodeAnswer(id, readResult(mark, true), nil)
 	at := bytes.LastIndex(whole, []byte(mark))
 	b.head, b.tail = whole[:at], whole[at+len(mark):]
 }
 
-// next appends the next piece of the line, and reports whether it is the last one.
+// next appends the next piece of the answer line, and reports whether it is the last one.
 func (b *fileBody) next(buf []byte) (_ []byte, last bool, err error) {
 	buf, b.head = append(buf, b.head...), nil
 	had := len(b.unsent)
@@ -145,7 +146,7 @@ func (b *fileBody) next(buf []byte) (_ []byte, last bool, err error) {
 	last = err != nil || b.left == 0
 	ready := len(b.unsent)
 	if !last { // an incomplete character waits for its last bytes
-		ready = kit.Whole(b.unsent)
+		ready = kit.CompleteRunes(b.unsent)
 	}
 	text, err := json.Marshal(string(b.unsent[:ready]))
 	if err != nil {

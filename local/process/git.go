@@ -37,8 +37,9 @@ func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 // gitFiles runs a git command that reads or writes files of the work tree. It switches off the repository's own
 // filters.
 func (s *Server) gitFiles(dir string, args ...string) (out, all string, err error) {
-	listing, _, err := s.git(dir, git.Listing...)
-	if none, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && none.ExitCode() == 1) { // git exits with 1 if there are none
+	listing, _, err := s.git(dir, git.ListFilters...)
+	// Git exits with 1 if there are no filters.
+	if none, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && none.ExitCode() == 1) {
 		return "", "", err
 	}
 	off, err := git.Filters(listing)
@@ -55,10 +56,10 @@ func (s *Server) gitWith(dir string, set []string, args ...string) (out, all str
 	if err != nil {
 		return "", "", err
 	}
-	said := outputCapture{limit: maxGit}
+	output := outputCapture{limit: maxGit}
 	c := git.Command(context.WithoutCancel(ctx), path, dir, s.childEnv(nil), set, args...)
-	err = child.Run(ctx, child.Program{Cmd: c, Out: said.stdout, Err: said.stderr, Polite: syscall.SIGTERM}) // git removes its lock files
-	return strings.TrimRight(said.out.String(), "\n"), strings.TrimRight(said.all.String(), "\n"), err
+	err = child.Run(ctx, child.Program{Cmd: c, Out: output.stdout, Err: output.stderr, StopSignal: syscall.SIGTERM}) // SIGTERM lets git remove its lock files
+	return strings.TrimRight(output.out.String(), "\n"), strings.TrimRight(output.all.String(), "\n"), err
 }
 
 // maxGit bounds each output stream of a git command.
@@ -130,7 +131,8 @@ func gitStatus(s *Server, p gitParams) (any, error) {
 	if !s.isRepo(p.Path) {
 		return kit.Object{"isRepo", false, "clean", false}, nil
 	}
-	out, _, err := s.gitFiles(p.Path, "status", "--porcelain", "--ignore-submodules=dirty") // a submodule has its own configuration, with its own filters
+	// A submodule has its own configuration, with its own filters.
+	out, _, err := s.gitFiles(p.Path, "status", "--porcelain", "--ignore-submodules=dirty")
 	if err != nil {
 		return nil, err
 	}

@@ -25,20 +25,20 @@ type proc struct {
 	cmd     *exec.Cmd
 	stdin   *stdinQueue
 	exited  chan struct{} // closed when the leader has ended
-	done    chan struct{} // closed with the exit frame
+	done    chan struct{} // closed when the exit frame is added
 
 	mu       sync.Mutex
 	frames   *replay
 	subs     map[*conn]struct{} // connections to wake when a frame is added
 	running  bool
-	replaced bool // another process has the id: frames are no longer sent
+	replaced bool // another process has taken the id: frames are no longer sent
 	ended    time.Time
 }
 
 // drainTime bounds how long descendants may hold the pipes open after the exit of the leader.
 const drainTime = 5 * time.Second
 
-// start runs a command. The client gets the error unchanged.
+// start starts a process. The client gets the text of the error unchanged.
 func (s *Server) start(p spawnParams) (*proc, error) {
 	path, err := lookPath(p.Command, s.path())
 	if err != nil {
@@ -71,13 +71,13 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	return pr, nil
 }
 
-// watch reads the output and waits for the exit.
+// watch reads the output, waits for the exit, and adds the exit frame.
 func (p *proc) watch(stdout, stderr io.Reader) {
 	var out child.Pipes
 	out.Read(stdout, p.frameSink(stdoutStream))
 	out.Read(stderr, p.frameSink(stderrStream))
 
-	child.AwaitExit(p.cmd.Process) // not reaped: the number of its process group cannot be reused
+	child.AwaitExit(p.cmd.Process) // it is not reaped yet, so the number of its process group is not reused
 	close(p.exited)
 	out.Finish(drainTime, p.s.Ctx.Done())
 	p.stdin.close()
@@ -133,7 +133,7 @@ func (p *proc) alive() bool {
 	return p.running
 }
 
-// detach removes all subscribers, because another process takes the id.
+// detach removes all subscribers, because another process has taken the id.
 func (p *proc) detach() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,10 +20,10 @@ type call struct {
 	id any
 
 	size     int  // of the request line
-	requeued bool // another queue or goroutine runs it and subtracts size
+	requeued bool // another queue or goroutine completes the request and subtracts size
 }
 
-// target names the process of a request.
+// target holds the process id of a request.
 type target struct {
 	ID string `json:"id"`
 }
@@ -187,7 +187,7 @@ type killResult struct {
 const (
 	defaultGrace = 3 * time.Second
 	maxGrace     = 10 * time.Minute
-	killGrace    = 5 * time.Second // at least, after SIGKILL
+	killGrace    = 5 * time.Second // minimum wait after SIGKILL
 )
 
 func killAndWait(k *call, p waitParams) {

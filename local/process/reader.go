@@ -5,7 +5,8 @@ import (
 	"bytes"
 )
 
-// read dispatches requests until the stream ends. It reports whether their answers are still to be sent.
+// read dispatches requests until the stream ends. It reports whether the stream ended cleanly, so that the remaining
+// answers are sent.
 func (c *conn) read() (answered bool) {
 	turn := &turnReader{c: c}
 	defer turn.release()
@@ -23,16 +24,16 @@ func (c *conn) read() (answered bool) {
 	return in.Err() == nil
 }
 
-// splitNonEmpty is like bufio.ScanLines, but skips empty lines. Many empty lines in a read cost one call, and take no
-// buffer space from the incomplete line after them.
+// splitNonEmpty is like bufio.ScanLines, but skips empty lines. A run of empty lines costs one call, and takes no
+// buffer space from the incomplete line after it.
 func splitNonEmpty(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	line := bytes.TrimLeft(data, "\n")
 	advance, token, err = bufio.ScanLines(line, atEOF)
 	return len(data) - len(line) + advance, token, err
 }
 
-// turnReader reads from a connection. A client that fills the read buffer waits for a turn, together with all such
-// clients: so they use at most a quarter of the processors.
+// turnReader reads from a connection. If a read fills the buffer, the client has much to send and must wait for a
+// turn. All clients with a turn together use at most a quarter of the processors.
 type turnReader struct {
 	c    *conn
 	done func() // ends the turn; nil without one
@@ -46,13 +47,13 @@ func (t *turnReader) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// decode calls take with a line, in a turn if the line is large. It returns false if the server stops first.
-func (t *turnReader) decode(line []byte, take func([]byte)) bool {
+// decode calls handle with a line, in a turn if the line is large. It returns false if the server stops first.
+func (t *turnReader) decode(line []byte, handle func([]byte)) bool {
 	if t.done != nil {
-		take(line)
+		handle(line)
 		return true
 	}
-	return t.c.s.turns.Decode(t.c.s.Ctx, len(line), func() error { take(line); return nil }) == nil
+	return t.c.s.turns.Decode(t.c.s.Ctx, len(line), func() error { handle(line); return nil }) == nil
 }
 
 func (t *turnReader) release() {
@@ -62,17 +63,17 @@ func (t *turnReader) release() {
 	}
 }
 
-// throttle waits while too many requests or answers of this client are pending. It calls waits before each wait.
-func (c *conn) throttle(waits func()) bool {
+// throttle waits while too many requests or answers of this client are pending. It calls beforeWait before each wait.
+func (c *conn) throttle(beforeWait func()) bool {
 	for {
 		c.mu.Lock()
 		ok := c.inFlight < maxInFlight && len(c.answers)+c.lateBytes < maxAnswerBytes && c.queuedBytes < maxQueuedBytes
-		room := c.room
+		room := c.freed
 		c.mu.Unlock()
 		if ok {
 			return true
 		}
-		waits()
+		beforeWait()
 		select {
 		case <-room:
 		case <-c.done:
@@ -81,8 +82,8 @@ func (c *conn) throttle(waits func()) bool {
 	}
 }
 
-// broadcastRoom wakes the reader, because there may be room for more requests. The caller holds the lock.
-func (c *conn) broadcastRoom() {
-	close(c.room)
-	c.room = make(chan struct{})
+// broadcastFreed wakes the reader, because a request or answer is done. The caller holds the lock.
+func (c *conn) broadcastFreed() {
+	close(c.freed)
+	c.freed = make(chan struct{})
 }

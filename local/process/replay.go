@@ -34,7 +34,7 @@ type frame struct {
 }
 
 // maxFrame bounds the data of one frame.
-const maxFrame = child.MaxPiece
+const maxFrame = child.MaxChunk
 
 // appendFrame appends the line of a frame. id is the process id as JSON.
 func appendFrame(b, id []byte, seq uint64, f frame) []byte {
@@ -222,10 +222,10 @@ func newSegment(dir string, keys *seal.Ring) (*segment, error) {
 // write appends frames and returns the segment that includes them. Readers see the old size until commit.
 func (s *segment) write(frames []frame) (next segment, err error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
-	at, marks := s.size, s.offsets
+	at, offsets := s.size, s.offsets
 	for i, f := range frames {
 		if (s.count+uint64(i))%offsetEvery == 0 {
-			marks = append(marks, at)
+			offsets = append(offsets, at)
 		}
 		var head [recordHead]byte
 		head[0] = byte(f.stream)
@@ -245,10 +245,10 @@ func (s *segment) write(frames []frame) (next segment, err error) {
 	if err := w.Flush(); err != nil {
 		return next, err
 	}
-	return segment{file: s.file, keys: s.keys, first: s.first, count: s.count + uint64(len(frames)), size: at, offsets: marks}, nil
+	return segment{file: s.file, keys: s.keys, first: s.first, count: s.count + uint64(len(frames)), size: at, offsets: offsets}, nil
 }
 
-// close removes the files.
+// close closes the files, which removes them.
 func (r *replay) close() {
 	r.closed = true
 	for len(r.segments) > 0 {

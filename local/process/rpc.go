@@ -46,8 +46,8 @@ func rpcErrorf(code int, format string, args ...any) error {
 
 var errParams = rpcErrorf(codeParams, "Invalid params")
 
-// parse decodes a request and makes the checks that do not depend on its method. It returns the request with an error
-// too, because the answer needs its id.
+// parse decodes a request and makes the checks that do not depend on its method. It also returns the request with an
+// error, because the answer needs its id.
 func (s *Server) parse(line []byte) (request, error) {
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -56,7 +56,7 @@ func (s *Server) parse(line []byte) (request, error) {
 	if !door.EqualSecrets(r.Auth, s.cfg.Token) {
 		id := ""
 		if r.ID != nil {
-			b, _ := json.Marshal(r.ID) // it was JSON a moment ago
+			b, _ := json.Marshal(r.ID) // it was decoded from JSON
 			id = string(b)
 		}
 		s.Log.Warn("[Server] Unauthorized request: method=" + oneLine(r.Method) + ", id=" + oneLine(id))
@@ -157,8 +157,8 @@ func methods() []method {
 	}
 }
 
-// bind decodes the parameters of a method. With an error it returns the members that it could decode, among them the
-// process id.
+// bind decodes the parameters of a method. After an error it still returns the members that could be decoded, such as
+// the process id.
 func bind[T any](raw json.RawMessage) (p T, err error) {
 	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
 		return p, errParams
@@ -166,7 +166,8 @@ func bind[T any](raw json.RawMessage) (p T, err error) {
 	return p, nil
 }
 
-// encodeAnswer encodes a response line. An error that is no rpcError is an internal error with its text.
+// encodeAnswer encodes an answer line. An error of another type than rpcError is sent as an internal error with its
+// text.
 func encodeAnswer(id, result any, err error) []byte {
 	line := kit.Object{"jsonrpc", "2.0", "id", id, "result", result}
 	if err != nil {
@@ -174,8 +175,8 @@ func encodeAnswer(id, result any, err error) []byte {
 		errors.As(err, &e)
 		line = kit.Object{"jsonrpc", "2.0", "id", id, "error", e}
 	}
-	b, err := json.Marshal(line) // escapes HTML, as the protocol does
-	if err != nil {              // cannot happen with the results of the methods
+	b, err := json.Marshal(line) // it escapes HTML, as the protocol requires
+	if err != nil {              // the results of the methods always encode
 		return encodeAnswer(nil, nil, err)
 	}
 	return append(b, '\n')

@@ -30,9 +30,9 @@ type Config struct {
 	SpillDir     string     // the system's temporary directory; holds old frames
 	Keys         *seal.Ring // encrypts the old frames; nil: they are plain
 	Replay       int64      // 1 GiB; bytes of old frames that are kept for one process
-	WarmPath     bool       // asks the login shell for its PATH at the start, not at the first spawn
+	WarmPath     bool       // read the PATH of the login shell at the start, not at the first spawn
 	KeepChildren bool       // processes outlive the server
-	Door         api.At     // decides what clients may do to the host: api.Programs, api.Files, api.Stop
+	Door         api.At     // checks operations on the host; its scopes are api.Programs, api.Files, api.Git and api.Stop
 	Stop         func()     // called by server.shutdown, before the server stops
 	Logger       *slog.Logger
 }
@@ -42,7 +42,7 @@ type Server struct {
 	cfg     Config
 	methods []method
 	socket  *serve.Socket
-	path    func() string // PATH of commands; the first call asks the login shell
+	path    func() string // PATH of commands; the first call runs the login shell
 	count   counters
 	turns   large.Turns
 
@@ -73,7 +73,7 @@ func Listen(cfg Config) (*Server, error) {
 	cfg.Replay = cmp.Or(cfg.Replay, 1<<30)
 	s := &Server{cfg: cfg, methods: methods(), turns: large.NewTurns(), Work: serve.NewWork(cfg.Logger), procs: map[string]*proc{}}
 	s.path = sync.OnceValue(s.loginPath)
-	sealDescriptors()
+	setCloseOnExec()
 	catchIgnoredSignals()
 	if err := s.claim(); err != nil {
 		return nil, fmt.Errorf("listen unix: %w", err)
@@ -95,7 +95,7 @@ func (s *Server) claim() (err error) {
 	return err
 }
 
-// maxConns bounds the clients. Each may have an incomplete line of a mebibyte in memory.
+// maxConns bounds the clients, because each may have an incomplete line of 1 MiB in memory.
 const maxConns = 1024
 
 func (s *Server) serveConn(nc net.Conn) {
@@ -170,7 +170,7 @@ const closeTime = 3 * time.Second
 func (s *Server) Close() error {
 	s.mu.Lock()
 	closed := s.Ctx.Err() != nil
-	s.Cut() // with the lock: no process is registered after this
+	s.Cancel() // under the lock, so that no process is registered after it
 	procs := slices.Collect(maps.Values(s.procs))
 	s.mu.Unlock()
 	if closed {
@@ -190,7 +190,7 @@ func (s *Server) Close() error {
 			p.signal(syscall.SIGKILL)
 		}
 	}
-	if !s.cfg.KeepChildren && !s.Wait(closeTime) { // a child survived SIGKILL
+	if !s.cfg.KeepChildren && !s.Wait(closeTime) { // a child that has not ended after SIGKILL
 		s.Log.Warn("[Server] some processes did not end")
 	}
 	for _, p := range procs {

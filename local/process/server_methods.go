@@ -18,12 +18,12 @@ func capabilities(s *Server) (any, error) {
 	return kit.Object{"version", s.cfg.Version, "methods", names, "features", []string{"process.stdin.offset"}}, nil
 }
 
-// shutdown has no answer: the connection closes.
+// shutdown sends no answer, because the connection closes.
 func shutdown(s *Server) (any, error) {
 	if s.cfg.Stop != nil {
 		s.cfg.Stop()
 	}
-	s.Shut() // the program that runs the server then calls Close
+	s.StopReading() // the program that runs the server then calls Close
 	return noAnswer{}, nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// stdinQueue passes bytes to the stdin of a process, in order. It delivers all accepted bytes as long as the process
-// reads.
+// stdinQueue passes bytes to the stdin of a process, in order. All accepted bytes are delivered as long as the
+// process reads.
 type stdinQueue struct {
 	pipe   io.WriteCloser
 	exited <-chan struct{} // closed when the process has ended
@@ -28,9 +28,9 @@ type stdinQueue struct {
 // stdinBudget bounds the queued input of one process.
 const stdinBudget = 8 << 20
 
-// deathGrace bounds how long after a broken pipe the queue waits for the exit of the process. The kernel closes the
-// pipes of a dying process shortly before it reports the exit, and on a busy machine that takes a while. The wait costs
-// little, because a process that has closed its stdin reads nothing.
+// deathGrace bounds how long the queue waits for the exit of the process after a broken pipe. The kernel closes the
+// pipes of a dying process shortly before it reports the exit, and on a busy machine that takes a while. The wait
+// costs little, because a process that has closed its stdin reads nothing.
 const deathGrace = 5 * time.Second
 
 var (
@@ -61,7 +61,7 @@ func (q *stdinQueue) deliver() {
 		dead := false
 		if !broken {
 			if _, err := q.pipe.Write(chunk); err != nil {
-				broken, dead = true, q.hasExited()
+				broken, dead = true, q.exitsWithinGrace()
 			}
 		}
 		q.mu.Lock()
@@ -90,8 +90,8 @@ func (q *stdinQueue) next() (chunk []byte, broken bool) {
 	return chunk, q.broken
 }
 
-// hasExited reports whether the process exits within deathGrace. Otherwise it has only closed its stdin.
-func (q *stdinQueue) hasExited() bool {
+// exitsWithinGrace reports whether the process exits within deathGrace. If it does not, it has only closed its stdin.
+func (q *stdinQueue) exitsWithinGrace() bool {
 	t := time.NewTimer(deathGrace)
 	defer t.Stop()
 	select {

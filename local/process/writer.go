@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// write is the task that writes to the connection. It runs until the connection ends.
+// write sends answers and frames until the connection ends.
 func (c *conn) write() {
 	defer c.end()
 	var buf []byte
@@ -22,12 +22,12 @@ func (c *conn) write() {
 			file = c.nextFile()
 			more = more || file != nil
 		} else {
-			through, err := false, error(nil)
-			if buf, through, err = file.next(buf[:0]); err != nil {
+			done, err := false, error(nil)
+			if buf, done, err = file.next(buf[:0]); err != nil {
 				c.s.Log.Warn("[Server] file not read to its end: " + oneLine(err.Error()))
 				return // the answer is incomplete, so the connection ends
 			}
-			if more = true; through {
+			if more = true; done {
 				c.finishFile(file)
 				file = nil
 			}
@@ -82,18 +82,18 @@ func (c *conn) finishFile(f *fileBody) {
 func (c *conn) collect(buf []byte) (_ []byte, more, last bool) {
 	c.mu.Lock()
 	buf, c.answers = c.answers, buf
-	c.broadcastRoom()
+	c.broadcastFreed()
 	follow := slices.Collect(maps.Keys(c.unsent)) // in random order, so that no process is always last
 	clear(c.unsent)
 	c.mu.Unlock()
 
 	answers := len(buf)
 	for _, p := range follow {
-		rest := true // the buffer is full: next time
+		unsent := true // true if the buffer is full
 		if len(buf)-answers < maxAnswerBytes/2 {
-			buf, rest = c.appendFrames(buf, p)
+			buf, unsent = c.appendFrames(buf, p)
 		}
-		if rest {
+		if unsent {
 			more = true
 			c.mu.Lock()
 			c.unsent[p] = true
@@ -107,8 +107,8 @@ func (c *conn) collect(buf []byte) (_ []byte, more, last bool) {
 // frames without a lock, and drops them if the position has changed meanwhile.
 func (c *conn) appendFrames(buf []byte, p *proc) (_ []byte, more bool) {
 	start := len(buf)
-	pl, part, err := c.nextFrames(p)
-	if pl == nil { // another process has the id, or the exit frame was sent
+	pos, part, err := c.nextFrames(p)
+	if pos == nil { // another process has the id, or the exit frame was sent
 		return buf, false
 	}
 	at := part.start
@@ -119,22 +119,22 @@ func (c *conn) appendFrames(buf []byte, p *proc) (_ []byte, more bool) {
 	defer p.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.positions[p] != pl { // a reattach has replaced the position and sends these frames
+	if c.positions[p] != pos { // a reattach has replaced the position and sends these frames
 		return buf[:start], false
 	}
 	if err != nil {
 		c.end() // frames that the client has not received were dropped
 		return buf[:start], false
 	}
-	pl.cursor = at
+	pos.cursor = at
 	switch {
 	case at.next <= part.to:
 		return buf, true
-	case len(pl.reattaches) > 0:
-		return append(buf, c.finishReattach(pl)...), true
+	case len(pos.reattaches) > 0:
+		return append(buf, c.finishReattach(pos)...), true
 	case at.next <= p.frames.last():
 		return buf, true
-	case !p.running: // that was the exit frame
+	case !p.running: // the exit frame was sent
 		delete(c.positions, p)
 		delete(p.subs, c)
 	}
@@ -142,12 +142,12 @@ func (c *conn) appendFrames(buf []byte, p *proc) (_ []byte, more bool) {
 }
 
 // finishReattach removes the first reattach of a position and returns its answer. The caller holds the lock.
-func (c *conn) finishReattach(pl *position) (line []byte) {
-	done := pl.reattaches[0]
-	pl.reattaches = pl.reattaches[1:]
-	pl.cursor = cursor{next: done.to + 1}
-	if len(pl.reattaches) > 0 {
-		pl.cursor.next = min(pl.cursor.next, pl.reattaches[0].from)
+func (c *conn) finishReattach(pos *position) (line []byte) {
+	done := pos.reattaches[0]
+	pos.reattaches = pos.reattaches[1:]
+	pos.cursor = cursor{next: done.to + 1}
+	if len(pos.reattaches) > 0 {
+		pos.cursor.next = min(pos.cursor.next, pos.reattaches[0].from)
 	}
 	c.lateBytes -= len(done.line)
 	c.answered()
@@ -155,22 +155,22 @@ func (c *conn) finishReattach(pl *position) (line []byte) {
 }
 
 // nextFrames returns the position of this connection in a process, nil if it does not follow it, and the next frames.
-func (c *conn) nextFrames(p *proc) (pl *position, part frameRange, err error) {
+func (c *conn) nextFrames(p *proc) (pos *position, part frameRange, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if pl = c.positions[p]; pl == nil {
+	if pos = c.positions[p]; pos == nil {
 		return nil, frameRange{}, nil
 	}
-	part = frameRange{start: pl.cursor, to: p.frames.last()}
-	if len(pl.reattaches) > 0 {
-		part.to = pl.reattaches[0].to
+	part = frameRange{start: pos.cursor, to: p.frames.last()}
+	if len(pos.reattaches) > 0 {
+		part.to = pos.reattaches[0].to
 	}
 	if part.start.next <= part.to {
 		part, err = p.frames.nextRange(part.start, part.to)
 	}
-	return pl, part, err
+	return pos, part, err
 }
 
 // appendLate appends the answers that waited for an exit frame, if the frame is in buf or the connection no longer
@@ -184,7 +184,7 @@ func (c *conn) appendLate(buf []byte, more bool) (_ []byte, _, last bool) {
 		}
 		buf = append(buf, l.line...)
 		c.lateBytes -= len(l.line)
-		c.broadcastRoom()
+		c.broadcastFreed()
 		return true
 	})
 	last = c.draining && len(c.answers) == 0 && len(c.lateAnswers) == 0 && !more

@@ -1,7 +1,7 @@
 // Package serve holds the server code that the dialects share. It claims a socket (Claim), accepts a bounded number
 // of connections and closes them in order (Work), serves HTTP behind a door (Work.AcceptHTTP), frames messages
 // (Format), bounds the large requests of all clients (Large), and reads untyped objects, strictly (Fields) or
-// leniently (Members). It depends on no dialect and no memory. local/door decides which HTTP requests are accepted.
+// leniently (Members). It depends on no dialect and no memory. Package door decides which HTTP requests are accepted.
 //
 // A frame is a length and that many bytes:
 //

@@ -23,8 +23,8 @@ func (m Members) Raw(name string) json.RawMessage {
 	return r
 }
 
-// Maybe decodes a member, and returns nil if it is absent or null.
-func Maybe[T any](m Members, name string) (*T, error) {
+// DecodeMember decodes a member, and returns nil if it is absent or null.
+func DecodeMember[T any](m Members, name string) (*T, error) {
 	r := m.Raw(name)
 	if r == nil {
 		return nil, nil
@@ -38,14 +38,14 @@ func Maybe[T any](m Members, name string) (*T, error) {
 
 // Text returns a member if it is a string.
 func (m Members) Text(name string) (s string, ok bool) {
-	v, _ := Maybe[string](m, name)
-	return Or(v, ""), v != nil
+	v, _ := DecodeMember[string](m, name)
+	return ValueOr(v, ""), v != nil
 }
 
 // Flag returns a member if it is a boolean, and def otherwise.
 func (m Members) Flag(name string, def bool) bool {
-	v, _ := Maybe[bool](m, name)
-	return Or(v, def)
+	v, _ := DecodeMember[bool](m, name)
+	return ValueOr(v, def)
 }
 
 // Fields is the object of a request, read strictly, as the reference implementations do: names are case-sensitive,
@@ -76,39 +76,39 @@ func (f *Fields) Fail(name, why string) {
 	}
 }
 
-// Need returns a required value and fails if the optional value v is nil.
-func Need[T any](f *Fields, name string, v *T) T {
+// Required returns a required value and fails if the optional value v is nil.
+func Required[T any](f *Fields, name string, v *T) T {
 	if v == nil {
 		f.Fail(name, "missing")
 	}
-	return Or(v, *new(T))
+	return ValueOr(v, *new(T))
 }
 
-// Or returns an optional value, or def if v is nil.
-func Or[T any](v *T, def T) T {
+// ValueOr returns an optional value, or def if v is nil.
+func ValueOr[T any](v *T, def T) T {
 	if v == nil {
 		return def
 	}
 	return *v
 }
 
-// Optional decodes an optional field, and returns nil if it is absent or null. fault is the error text for a value of
-// another type; without it, the text is that of encoding/json.
-func Optional[T any](f *Fields, name, fault string) *T {
-	v, err := Maybe[T](f.Members, name)
+// Optional decodes an optional field, and returns nil if it is absent or null. errText is the error for a value of
+// another type; if it is empty, the error is that of encoding/json.
+func Optional[T any](f *Fields, name, errText string) *T {
+	v, err := DecodeMember[T](f.Members, name)
 	if err != nil {
-		f.Fail(name, cmp.Or(fault, err.Error()))
+		f.Fail(name, cmp.Or(errText, err.Error()))
 	}
 	return v
 }
 
 // Text returns a required string.
-func (f *Fields) Text(name string) string { return Need(f, name, f.OptText(name)) }
+func (f *Fields) Text(name string) string { return Required(f, name, f.OptText(name)) }
 
 // OptText returns an optional string.
 func (f *Fields) OptText(name string) *string { return Optional[string](f, name, "not a string") }
 
-// Count returns an integer. An absent field is def; null is an error.
+// Count returns an unsigned integer, or def if the field is absent. null is an error.
 func (f *Fields) Count(name string, def uint64) uint64 {
 	if _, ok := f.Members[name]; !ok {
 		return def
@@ -117,7 +117,7 @@ func (f *Fields) Count(name string, def uint64) uint64 {
 }
 
 // Number returns a required unsigned integer.
-func (f *Fields) Number(name string) uint64 { return Need(f, name, f.OptNumber(name)) }
+func (f *Fields) Number(name string) uint64 { return Required(f, name, f.OptNumber(name)) }
 
 // OptNumber returns an optional unsigned integer.
 func (f *Fields) OptNumber(name string) *uint64 {
@@ -133,7 +133,9 @@ func (f *Fields) OptNumber(name string) *uint64 {
 }
 
 // Flag returns an optional boolean.
-func (f *Fields) Flag(name string) bool { return Or(Optional[bool](f, name, "not a boolean"), false) }
+func (f *Fields) Flag(name string) bool {
+	return ValueOr(Optional[bool](f, name, "not a boolean"), false)
+}
 
 // Object reads the fields of a required object. An error in the object is an error of f.
 func (f *Fields) Object(name string, read func(*Fields)) {

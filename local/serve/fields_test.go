@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestFields reads one object strictly and as careless clients need it: what is a fault here is absent there.
+// TestFields reads an object strictly (Fields) and leniently (Members). A member of another type is an error in the
+// first case and absent in the second.
 func TestFields(t *testing.T) {
 	t.Parallel()
 	const object = `{"s":"x","b":true,"n":7,"null":null,"list":["a","b"],"in":{"s":"y"}}`
@@ -31,7 +32,7 @@ func TestFields(t *testing.T) {
 	for fault, read := range map[string]func(*Fields){
 		"none: missing":              func(f *Fields) { f.Text("none") },
 		"null: missing":              func(f *Fields) { f.Count("null", 1) },
-		"n: not a string":            func(f *Fields) { f.OptText("n"); f.Text("none") }, // the first fault stays
+		"n: not a string":            func(f *Fields) { f.OptText("n"); f.Text("none") }, // the first error stays
 		"s: not an unsigned integer": func(f *Fields) { f.OptNumber("s") },
 		"s: not a boolean":           func(f *Fields) { f.Flag("s") },
 		"s: not a list":              func(f *Fields) { f.List("s") },

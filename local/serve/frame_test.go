@@ -15,7 +15,7 @@ import (
 
 var big = Format{Max: 1 << 20}
 
-// framed writes bodies to one stream.
+// framed returns a stream with the frames of the bodies.
 func framed(t *testing.T, bodies ...string) []byte {
 	var b bytes.Buffer
 	for _, body := range bodies {
@@ -72,7 +72,7 @@ func TestLimits(t *testing.T) {
 	for _, n := range []uint32{101, 0xFFFFFFFF} {
 		head := make([]byte, 4)
 		binary.BigEndian.PutUint32(head, n)
-		// Behind the four bytes the reader fails the test: nothing is read for a rejected length.
+		// The reader fails the test after four bytes, because no body may be read after a rejected length.
 		_, err := f.Read(io.MultiReader(bytes.NewReader(head), iotest.ErrReader(errors.New("read on"))), nil)
 		var large *TooLarge
 		if !errors.As(err, &large) || large.Len != uint64(n) {

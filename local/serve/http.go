@@ -12,14 +12,15 @@ import (
 	"github.com/cairndb/cairn/local/door"
 )
 
-// AcceptHTTP serves the requests of a listener that the door accepts; refused answers the others. base is the parent
-// context of all requests. end stops the server: running requests get a grace period and are then canceled.
-func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, refused func(http.ResponseWriter, *http.Request, string),
+// AcceptHTTP serves a listener. The door decides which requests reach next; reject answers the others. base is the
+// parent context of all requests. end stops the server: it waits for running requests during the grace period and
+// then cancels them.
+func (w *Work) AcceptHTTP(ln net.Listener, d *door.Door, base context.Context, reject func(http.ResponseWriter, *http.Request, string),
 	next http.Handler) (end func(grace time.Duration) error) {
 	behind := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if why := d.RejectReason(r); why != "" {
 			rw.Header().Set("Connection", "close")
-			refused(rw, r, why)
+			reject(rw, r, why)
 			return
 		}
 		next.ServeHTTP(rw, r)

@@ -6,7 +6,8 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// LargeRequest is the size in bytes from which a request needs a slot. Decoded, it takes many times its size.
+// LargeRequest is the size in bytes above which a request needs a slot, because a decoded request takes many times
+// its size in memory.
 const LargeRequest = 1 << 20
 
 // Large bounds what large requests use. Slots bound their memory: a request holds one while it is read and answered.
@@ -16,10 +17,10 @@ type Large struct {
 	large.Turns
 }
 
-// NewLarge returns a Large with n slots.
-func NewLarge(places int) Large { return Large{make(chan struct{}, places), large.NewTurns()} }
+// NewLarge returns a Large with a number of slots.
+func NewLarge(slots int) Large { return Large{make(chan struct{}, slots), large.NewTurns()} }
 
-// Acquire waits for a slot and returns the function that releases it. The caller may call it after an error too.
+// Acquire waits for a slot and returns the function that releases it. After an error, the function does nothing.
 func (l Large) Acquire(ctx context.Context) (leave func(), err error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -29,7 +30,7 @@ func (l Large) Acquire(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// TryAcquire returns false if no slot is free. It does not wait.
+// TryAcquire acquires a slot if one is free. It does not wait.
 func (l Large) TryAcquire() (leave func(), ok bool) {
 	select {
 	case l.slots <- struct{}{}:

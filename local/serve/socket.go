@@ -23,7 +23,7 @@ type Socket struct {
 // ErrNoSocket rejects a path that holds a file of another kind.
 var ErrNoSocket = errors.New("exists and is not a socket")
 
-// ErrPathTooLong rejects a path that is too long. The system would reject it without giving the reason.
+// ErrPathTooLong rejects a path that is too long. The error of the system would not give the reason.
 var ErrPathTooLong = errors.New("path too long for a unix socket")
 
 // CheckPath rejects a path that is too long for a socket.
@@ -50,11 +50,11 @@ func Claim(path string, alive func(path string) bool) (*Socket, error) {
 			return nil, fmt.Errorf("%s is served by another process", path)
 		}
 	}
-	made := stagingPath(path)
-	if err := os.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+	staging := stagingPath(path)
+	if err := os.Remove(staging); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
-	ln, err := bind(made)
+	ln, err := bind(staging)
 	if op := new(net.OpError); errors.As(err, &op) {
 		op.Addr = &net.UnixAddr{Name: path, Net: "unix"} // the path the caller gave
 	}
@@ -62,8 +62,8 @@ func Claim(path string, alive func(path string) bool) (*Socket, error) {
 		return nil, err
 	}
 	s := &Socket{UnixListener: ln, path: path}
-	if err := errors.Join(os.Chmod(made, 0o600), os.Rename(made, path)); err != nil {
-		return nil, errors.Join(err, ln.Close(), os.Remove(made))
+	if err := errors.Join(os.Chmod(staging, 0o600), os.Rename(staging, path)); err != nil {
+		return nil, errors.Join(err, ln.Close(), os.Remove(staging))
 	}
 	if s.file, err = os.Lstat(path); err != nil {
 		return nil, errors.Join(err, ln.Close())
@@ -112,7 +112,7 @@ func bind(path string) (*net.UnixListener, error) {
 		return nil, err
 	}
 	l := ln.(*net.UnixListener)
-	l.SetUnlinkOnClose(false) // a successor's socket may be at the path by then
+	l.SetUnlinkOnClose(false) // another server may have replaced the socket at the path by then
 	return l, nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// place is a path short enough for a socket.
+// place returns a path that is short enough for a socket.
 func place(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "serve")
@@ -34,7 +34,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return i.Mode()
 }
 
-// A path is taken from the dead and not from the living, and what is not a socket stays.
+// Claim replaces a stale socket, but neither the socket of a live server nor a file of another kind.
 func TestClaim(t *testing.T) {
 	t.Parallel()
 	path := place(t)
@@ -77,7 +77,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// abandon leaves the socket behind as a process does that is killed.
+// abandon closes the listener and leaves the socket file, as a killed process does.
 func (s *Socket) abandon(t *testing.T) {
 	t.Helper()
 	if err := s.UnixListener.Close(); err != nil {
@@ -85,7 +85,7 @@ func (s *Socket) abandon(t *testing.T) {
 	}
 }
 
-// A socket has the mode of its owner's alone from the moment it exists, whatever the umask.
+// A socket has mode 0600 from its creation, whatever the umask.
 func TestASocketIsPrivateFromTheFirst(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux gives a socket the mode of its descriptor")
@@ -103,7 +103,7 @@ func TestASocketIsPrivateFromTheFirst(t *testing.T) {
 	}
 }
 
-// The longest path that the system takes is taken, and one that is longer is rejected by its own name.
+// The longest path that the system allows is accepted. The error for a longer one names it.
 func TestLongPaths(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Dir(place(t))
@@ -124,8 +124,8 @@ func TestLongPaths(t *testing.T) {
 	}
 }
 
-// TestClaimsAtOnce: of servers that claim one path at the same time each gets it, one after the other, and the last
-// one is reached there.
+// TestClaimsAtOnce: of servers that claim one path concurrently, each succeeds, one after the other. The last one is
+// reached at the path.
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.sock")
@@ -169,7 +169,8 @@ func TestClaimsAtOnce(t *testing.T) {
 	}
 }
 
-// TestASuccessorKeepsItsSocket: a server that closes while another one takes its path over leaves the other's socket.
+// TestASuccessorKeepsItsSocket: a server that closes while another one replaces its socket does not remove the new
+// socket.
 func TestASuccessorKeepsItsSocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s.sock")

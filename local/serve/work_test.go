@@ -20,7 +20,7 @@ func dial(t *testing.T, ln net.Listener) net.Conn {
 	return c
 }
 
-// first reads the first byte that a client is sent, and io.EOF where there is none.
+// first reads the first byte that a client receives. The error is io.EOF if there is none.
 func first(t *testing.T, c net.Conn) string {
 	t.Helper()
 	var b [1]byte
@@ -32,7 +32,7 @@ func first(t *testing.T, c net.Conn) string {
 	return string(b[:])
 }
 
-// TestConnectionsAreBounded: one more than the bound is given to full, and when another ends there is room again.
+// TestConnectionsAreBounded: a connection over the limit goes to full. When another one ends, a new one is served.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,7 +43,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	say := func(text string) func(net.Conn) { return func(c net.Conn) { _, _ = io.WriteString(c, text) } }
 	w.Accept(ln, "test", 1, func(c net.Conn) {
 		say("s")(c)
-		_, _ = io.Copy(io.Discard, c) // until its client leaves
+		_, _ = io.Copy(io.Discard, c) // until the client closes
 	}, say("f"))
 	one := dial(t, ln)
 	if got := first(t, one); got != "s" {
@@ -63,7 +63,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	w.Drain(time.Minute)
 }
 
-// TestWorkEndsInTwoSteps: Shut ends the reading, the grace of Drain the requests, and Drain waits for both.
+// TestWorkEndsInTwoSteps: StopReading ends Open, Drain cancels the requests after the grace period and waits for the
+// tasks.
 func TestWorkEndsInTwoSteps(t *testing.T) {
 	t.Parallel()
 	w := NewWork(nil)
@@ -73,12 +74,12 @@ func TestWorkEndsInTwoSteps(t *testing.T) {
 		close(shut)
 		<-w.Ctx.Done()
 	})
-	if !w.Shut() || w.Shut() {
-		t.Error("the first Shut is the first alone")
+	if !w.StopReading() || w.StopReading() {
+		t.Error("only the first StopReading returns true")
 	}
 	suite.Receive(t, "the end of Open", shut)
 	if w.Ctx.Err() != nil {
-		t.Error("Shut cut the requests off")
+		t.Error("StopReading canceled the requests")
 	}
 	if w.Wait(time.Millisecond) {
 		t.Error("Wait returned before the task did")

@@ -29,7 +29,7 @@ type Tally struct {
 	Errors           int    `json:"errors"`
 	FirstError       string `json:"firstError,omitempty"`
 	Running          bool   `json:"running,omitempty"`
-	Files            int    `json:"files"` // to be scanned
+	Files            int    `json:"files"` // files to scan
 }
 
 // backfillRun is a running backfill or import of a workspace. It continues when its client disconnects, and a second
@@ -70,7 +70,7 @@ func (r *backfillRun) fail(err error) {
 	})
 }
 
-// run starts work for a workspace and returns it. If there is a run already, it returns that one.
+// run starts work in a run of the workspace, and returns the run. If a run is active, it returns that one instead.
 func (s *Server) run(key string, source string, work func(context.Context, *backfillRun) error) *backfillRun {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,17 +91,17 @@ func (s *Server) run(key string, source string, work func(context.Context, *back
 	return r
 }
 
-// runInBackground runs work in a run of the workspace, which does not end with the client. It answers when the run is
-// done.
+// runInBackground runs work in a run of the workspace, and answers when the run is done. The run continues if the
+// client disconnects.
 func (c *call) runInBackground(source string, work func(context.Context, *call, *backfillRun) error) (any, error) {
 	job := *c
-	job.fields = nil // lets the request be freed
+	job.fields = nil // the run does not keep the request in memory
 	r := c.s.run(c.w.Key, source, func(ctx context.Context, r *backfillRun) error { return work(ctx, &job, r) })
 	<-r.done
 	return r.snapshot()
 }
 
-// backfill replays transcripts and answers when that is done.
+// backfill captures the tool calls in transcripts, and answers when that is done.
 func backfill(_ context.Context, c *call) (any, error) {
 	const transcripts = "transcripts"
 	if source := c.fieldText("source", transcripts); source != transcripts && string(c.fields["source"]) != "null" {
@@ -115,11 +115,11 @@ func backfill(_ context.Context, c *call) (any, error) {
 	}
 	own := c.fields.Flag("workspaceOnly", true)
 	return c.runInBackground(transcripts, func(ctx context.Context, job *call, r *backfillRun) error {
-		return job.s.onHost(ctx, api.UseFiles, func() error { return job.replay(ctx, r, own, limit, per) })
+		return job.s.withPermission(ctx, api.UseFiles, func() error { return job.replay(ctx, r, own, limit, per) })
 	})
 }
 
-// backfillRunState reports the progress of the last run of the workspace.
+// backfillRunState returns the progress of the last run of the workspace.
 func backfillRunState(_ context.Context, c *call) (any, error) {
 	c.s.mu.Lock()
 	r := c.s.runs[c.w.Key]
@@ -131,7 +131,7 @@ func backfillRunState(_ context.Context, c *call) (any, error) {
 	return t, nil
 }
 
-// replay captures the content of transcripts, newest file first.
+// replay captures the tool calls of session files, the newest file first.
 func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per int) error {
 	found := sessionFiles{}
 	found.transcripts(c.s.cfg.Transcripts, c.w, own)
@@ -158,8 +158,8 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 	return nil
 }
 
-// errClusterUnavailable ends a run, because the rest of it would fail too. A new run continues where it stopped: it
-// skips events that are stored already.
+// errClusterUnavailable ends a run, because the rest of the run would fail too. A new run skips the events that are
+// stored already.
 const errClusterUnavailable = badRequest("the cluster takes no writes; run it again to continue")
 
 var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
@@ -167,8 +167,8 @@ var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 // sessionFiles maps session files to their modification times.
 type sessionFiles map[string]time.Time
 
-// add adds the wanted .jsonl files of a directory with a prefix. It ignores links and pipes, and directories that
-// cannot be read.
+// add adds the wanted .jsonl files of a directory whose names have a prefix. It ignores links, pipes, and directories
+// that cannot be read.
 func (f sessionFiles) add(dir, prefix string, wanted func(path string) bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -187,7 +187,7 @@ func (f sessionFiles) newest() []string {
 	return slices.SortedFunc(maps.Keys(f), func(a, b string) int { return cmp.Or(f[b].Compare(f[a]), strings.Compare(a, b)) })
 }
 
-// transcripts adds the session files of Claude Code, of a workspace or of all.
+// transcripts adds the session files of Claude Code: those of the workspace if own is set, otherwise all.
 func (f sessionFiles) transcripts(root string, w Workspace, own bool) {
 	var dirs []string
 	if own {
@@ -218,7 +218,7 @@ type batch struct {
 	r            *backfillRun
 	outputs      []toolOutput
 	size         int
-	observations []*observation // made of the redacted outputs, without those that are stored
+	observations []*observation // of the redacted outputs, without those that are stored already
 	observed     bool
 }
 
@@ -243,16 +243,16 @@ func (b *batch) add(ctx context.Context, h toolOutput, size int) error {
 }
 
 // flush proposes the new events of the batch as one entry. If another client stores one of them meanwhile, the entry
-// is rejected and flush proposes the rest. It also tries again after an unknown outcome: if the entry was stored, its
-// events are known by then.
+// is rejected, and flush proposes the others. It also retries after an unknown outcome: if the entry was stored, the
+// retry finds its events.
 func (b *batch) flush(ctx context.Context) error {
 	defer func() { b.outputs, b.observations, b.size, b.observed = nil, nil, 0, false }()
 	wait := 200 * time.Millisecond
-	said := api.Each(b.outputs, func(h toolOutput) api.Said { return h.Said })
+	outputs := api.Each(b.outputs, func(h toolOutput) api.Said { return h.Said })
 	for attempt := 0; len(b.outputs) > 0; attempt++ {
 		wctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		_, err := api.Capture.Ask(wctx, b.c.s.cfg.Memory,
-			&api.CaptureRequest{Said: said, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
+			&api.CaptureRequest{Said: outputs, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
 		cancel()
 		var known *oplog.Error
 		switch {
@@ -278,12 +278,12 @@ func (b *batch) flush(ctx context.Context) error {
 	return nil
 }
 
-// events makes the events of the redacted outputs that are not stored yet.
+// events returns the events of the redacted outputs, without those that are stored already.
 func (b *batch) events(ctx context.Context, clean []api.Said) ([]api.CapturedEvent, error) {
 	first := !b.observed
 	if first {
-		for i, said := range clean {
-			if o, err := b.outputs[i].newObservation(said); err != nil {
+		for i, output := range clean {
+			if o, err := b.outputs[i].newObservation(output); err != nil {
 				b.r.fail(err)
 			} else {
 				b.observations = append(b.observations, o)
@@ -307,7 +307,7 @@ func (b *batch) events(ctx context.Context, clean []api.Said) ([]api.CapturedEve
 	return api.Each(fresh, b.c.event), nil
 }
 
-// fresh returns the observations that are not stored, without repeats.
+// fresh returns the observations that are not stored yet, without repeats.
 func (b *batch) fresh(ctx context.Context) (fresh []*observation, err error) {
 	seen := map[string]bool{}
 	known, err := b.c.s.knownEvents(ctx, b.c.ns, b.observations)

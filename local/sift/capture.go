@@ -21,14 +21,14 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// toolOutput holds what a tool did, as the client sent it. It may hold secrets.
+// toolOutput is a tool call as the client sent it. It may contain secrets.
 type toolOutput struct {
 	api.Said
 	at, expires oplog.Time
-	recorded    *recordedSummary // the summary that an import brings; nil without one
+	recorded    *recordedSummary // the summary in an import; nil without one
 }
 
-// An observation is a toolOutput that the node has redacted, and its encoded payload and hash.
+// An observation is a toolOutput after the node has redacted it, with its encoded payload and hash.
 type observation struct {
 	toolOutput
 	payloadJSON []byte // JSON of the payload, including its source
@@ -62,7 +62,7 @@ func capture(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience+timeoutPerMiB*time.Duration(c.size>>20))
+	ctx, cancel := context.WithTimeout(ctx, c.s.cfg.CaptureTimeout+timeoutPerMiB*time.Duration(c.size>>20))
 	defer cancel()
 	return c.s.storeCapture(ctx, c, h)
 }
@@ -84,20 +84,20 @@ func (c *call) parseCapture() (h toolOutput, err error) {
 	if !ok {
 		return h, badRequest("capture: payload required")
 	}
-	ts, there, err := c.number("ts")
+	ts, hasTime, err := c.number("ts")
 	switch {
-	case err != nil || there && (ts < 0 || ts > maxMs):
+	case err != nil || hasTime && (ts < 0 || ts > maxMs):
 		return h, badRequest("capture: ts must be a finite number >= 0")
-	case !there:
+	case !hasTime:
 		ts = float64(time.Now().UnixMilli())
 	}
-	ttl, lasts, err := c.number("ttlMs")
-	if err != nil || lasts && !(ttl > 0) {
+	ttl, hasTTL, err := c.number("ttlMs")
+	if err != nil || hasTTL && !(ttl > 0) {
 		return h, badRequest("capture: ttlMs must be a number > 0")
 	}
 	h.Source, _ = c.fields.Text("source")
 	h.at = oplog.Time(math.Floor(ts)) * 1000
-	if lasts {
+	if hasTTL {
 		h.expires = h.at + oplog.Time(math.Ceil(min(ttl, maxTTL)))*1000
 	}
 	if h.Payload, err = large.JSON(raw); err != nil {
@@ -106,7 +106,8 @@ func (c *call) parseCapture() (h toolOutput, err error) {
 	return h, nil
 }
 
-// newObservation encodes and hashes the redacted output. Summary, entry and log are made from its result only.
+// newObservation encodes and hashes the redacted output. The summary and the entry are made from its result only, so
+// that they contain no secrets.
 func (h toolOutput) newObservation(clean api.Said) (*observation, error) {
 	h.Said = clean
 	h.Source = cmp.Or(h.Source, "claude-code")
@@ -125,8 +126,8 @@ func (h toolOutput) newObservation(clean api.Said) (*observation, error) {
 	return o, nil
 }
 
-// encodePayload writes the payload as a JSON object with sorted keys, including its source. The hash does not cover
-// the source, so a backfilled copy and a live one with the same content are one event.
+// encodePayload encodes the payload as a JSON object with sorted keys, including its source. The hash does not cover
+// the source, so that a backfilled copy and a live one with the same content are one event.
 func (o *observation) encodePayload(fields map[string]any) error {
 	fields = maps.Clone(fields)
 	delete(fields, "_source")
@@ -152,15 +153,15 @@ func utf16Len(b []byte) (n uint64) {
 }
 
 // storeCapture stores an event, or finds the stored event with the same content.
-func (s *Server) storeCapture(ctx context.Context, c *call, h toolOutput) (have captured, err error) {
+func (s *Server) storeCapture(ctx context.Context, c *call, h toolOutput) (stored captured, err error) {
 	var o *observation
-	made, err := api.Capture.Ask(ctx, s.cfg.Memory, &api.CaptureRequest{Said: []api.Said{h.Said},
+	result, err := api.Capture.Ask(ctx, s.cfg.Memory, &api.CaptureRequest{Said: []api.Said{h.Said},
 		Turn: func(work func() error) error { return s.large.Decode(ctx, c.size, work) },
 		Make: func(clean []api.Said) (_ []api.CapturedEvent, err error) {
 			if o, err = h.newObservation(clean[0]); err != nil {
 				return nil, err
 			}
-			if have, err = s.lookUpEvent(ctx, c.ns, o); err != nil || have.ID != 0 {
+			if stored, err = s.lookUpEvent(ctx, c.ns, o); err != nil || stored.ID != 0 {
 				return nil, err
 			}
 			return []api.CapturedEvent{c.event(o)}, nil
@@ -171,22 +172,22 @@ func (s *Server) storeCapture(ctx context.Context, c *call, h toolOutput) (have 
 	if err != nil {
 		return captured{}, err
 	}
-	if have.ID != 0 { // a retry of a failed capture: answer only when searches find the event
+	if stored.ID != 0 { // a retry of a failed capture: wait until searches find the event
 		_, err = api.Await.Ask(ctx, s.cfg.Memory, &api.AwaitRequest{Found: true})
 	} else {
-		have = captured{ID: made.IDs[0].Event, TokensEst: o.tokens, SummaryID: made.IDs[0].Summary}
+		stored = captured{ID: result.IDs[0].Event, TokensEst: o.tokens, SummaryID: result.IDs[0].Summary}
 	}
-	have.Redacted = made.Redacted
-	return have, err
+	stored.Redacted = result.Redacted
+	return stored, err
 }
 
 // lookUpEvent finds the stored event of an observation. ID 0 means that there is none.
-func (s *Server) lookUpEvent(ctx context.Context, ns string, o *observation) (have captured, err error) {
+func (s *Server) lookUpEvent(ctx context.Context, ns string, o *observation) (stored captured, err error) {
 	ids, err := s.knownEvents(ctx, ns, []*observation{o})
 	if err == nil && ids[0].Event != 0 {
-		have = captured{ID: ids[0].Event, TokensEst: o.tokens, Duplicate: true, SummaryID: ids[0].Summary}
+		stored = captured{ID: ids[0].Event, TokensEst: o.tokens, Duplicate: true, SummaryID: ids[0].Summary}
 	}
-	return have, err
+	return stored, err
 }
 
 // knownEvents returns the ids of stored observations, and zero ids for the others.
@@ -199,7 +200,7 @@ func (s *Server) knownEvents(ctx context.Context, ns string, all []*observation)
 	return a.Events, nil
 }
 
-// event makes the stored event of an observation, with its summary.
+// event returns the event and the summary to store for an observation.
 func (c *call) event(o *observation) api.CapturedEvent {
 	sum := summarize(o)
 	rid := oplog.NewID()
@@ -219,7 +220,7 @@ func (c *call) event(o *observation) api.CapturedEvent {
 	return api.CapturedEvent{Event: event, Summary: &oplog.Remember{Content: oplog.Content{RID: rid, Text: sum.text, Type: "episodic",
 		Importance: 0.5, HalfLife: halfLife(o.Tool).Seconds(), Certainty: sum.confidence, Namespace: c.ns, Domain: "general",
 		Source:   o.Source,
-		Metadata: kit.Must(kit.Object{"sift", from}), Session: o.Session, Created: o.at, Updated: oplog.At(time.Now()),
+		Metadata: kit.MustJSON(kit.Object{"sift", from}), Session: o.Session, Created: o.at, Updated: oplog.At(time.Now()),
 		Expires: o.expires}}}
 }
 
@@ -244,7 +245,7 @@ type origin struct {
 	Words      string  `json:"words,omitempty"` // words of the payload that the summary leaves out; indexed with it
 
 	Symbols    []string `json:"symbols,omitempty"` // declared in the payload, as kind:name
-	Model      string   `json:"model,omitempty"`   // the model that wrote the summary; empty if rules made it
+	Model      string   `json:"model,omitempty"`   // the model that wrote the summary; empty for a summary by rules
 	PromptHash string   `json:"promptHash,omitempty"`
 	HostIn     *uint64  `json:"hostTokensIn,omitempty"` // tokens of the model, as the client counts them
 	HostOut    *uint64  `json:"hostTokensOut,omitempty"`

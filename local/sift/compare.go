@@ -38,7 +38,7 @@ func thread(ctx context.Context, c *call) (any, error) {
 func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 const (
-	fileConsent   = "federate.consent" // in the directory of a workspace: other workspaces may search it
+	fileConsent   = "federate.consent" // a file in the directory of a workspace that lets other workspaces search it
 	maxWorkspaces = 32                 // of a federated search
 )
 
@@ -77,7 +77,7 @@ func federateSearch(ctx context.Context, c *call) (any, error) {
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b federatedHit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), compareNewest(a.TS, b.TS, a.ID, b.ID))
 	})
 	return kit.Object{"hits", hits[:min(len(hits), k)]}, nil
 }
@@ -155,13 +155,13 @@ const (
 	statsTop    = 10
 )
 
-// stats counts the newest captures by tool and session, and the captures in a window of time.
+// stats counts the newest captures by tool and by session, and the captures in a time window.
 func stats(ctx context.Context, c *call) (any, error) {
-	window, there, err := c.number("windowMs")
-	if err != nil || there && !(window > 0 && window <= maxMs) {
+	window, found, err := c.number("windowMs")
+	if err != nil || found && !(window > 0 && window <= maxMs) {
 		return nil, badRequest("stats: windowMs must be a number > 0")
 	}
-	if !there {
+	if !found {
 		window = float64(time.Hour.Milliseconds())
 	}
 	w, err := c.counts(ctx)
@@ -173,7 +173,7 @@ func stats(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, sessions, hashes, came, same := map[string]int{}, map[string]int{}, map[string]int{}, 0, 0
+	tools, sessions, hashes, recent, repeated := map[string]int{}, map[string]int{}, map[string]int{}, 0, 0
 	for _, x := range a.Before {
 		o, ok := originOf(x.Memory)
 		if !ok {
@@ -182,13 +182,13 @@ func stats(ctx context.Context, c *call) (any, error) {
 		tools[o.Tool]++
 		sessions[o.Session]++
 		if hashes[o.Hash]++; hashes[o.Hash] == 2 {
-			same++
+			repeated++
 		}
 		if float64(time.Now().UnixMilli()-int64(x.Created)/1000) <= window {
-			came++
+			recent++
 		}
 	}
-	perMin := float64(came) / max(1, window/60_000)
+	perMin := float64(recent) / max(1, window/60_000)
 	eta := (*int)(nil)
 	if perMin > 0 {
 		eta = new(int(float64(w.Events.Raw) / perMin * 60))
@@ -196,7 +196,7 @@ func stats(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"counts", countsObject(w), "throughput",
 		kit.Object{"eventsPerMin", perMin, "summariesPerMin", perMin, "windowMs", window},
 		"backlog", kit.Object{"pending", w.Events.Raw, "etaSec", eta}, "cacheHitRate",
-		float64(same) / float64(max(1, len(a.Before))), "looked", len(a.Before),
+		float64(repeated) / float64(max(1, len(a.Before))), "looked", len(a.Before),
 		"topTools", topCounts("tool", "count", tools), "topSessions", topCounts("sessionId", "events", sessions)}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// Limits of sending a reply, and of reading what the client still sends after it.
+// Limits of sending a reply, and of reading further bytes of the client after it.
 const (
 	writeTimeout  = 30 * time.Second
 	lingerTimeout = time.Second
@@ -25,14 +25,14 @@ const (
 // completely.
 func (l *listener) serve(c *net.UnixConn) {
 	c.SetReadDeadline(time.Now().Add(l.s.cfg.IdleTimeout))
-	whole := context.AfterFunc(l.ctx, func() { c.SetReadDeadline(time.Now()) }) // a closing listener stops waiting for requests
+	stop := context.AfterFunc(l.ctx, func() { c.SetReadDeadline(time.Now()) }) // a closing listener stops waiting for requests
 	req, done, err := l.s.large.ReadFrame(l.ctx, format, c, nil, func() {})
-	whole()
+	stop()
 	defer done()
 	switch {
 	case err == nil:
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
-		return // no request, or not in time
+		return // the client sent no request, or not in time
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		_ = reply(c, nil, errors.New("incomplete frame"))
 		return

@@ -239,7 +239,7 @@ func TestVanishedClients(t *testing.T) {
 }
 
 func TestRefusalWithoutQuorum(t *testing.T) {
-	d := start(t, func(c *Config) { c.Patience = 0 }) // the default
+	d := start(t, func(c *Config) { c.CaptureTimeout = 0 }) // the default
 	d.ask(sample)
 	out := d.store.cut()
 	if got := d.refused(`{"kind":"capture","sessionId":"s","tool":"Read","payload":1}`); got != "no leader elected (cluster not ready)" {

@@ -14,16 +14,17 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// An export is lines of {"table":…,"row":…} with the names of the original daemon: in each answer a session before
-// its first event, an event, its summary. An import accepts such lines from this server and from the original daemon.
+// An export consists of lines {"table":…,"row":…} with the names of the original daemon. Each answer lists a session
+// before its first event, and each event before its summary. An import accepts such lines from this server and from
+// the original daemon.
 
 const (
-	exportBytes = 4 << 20 // of lines in an answer: escaped twice, they fit a frame
-	exportEvent = 1 << 20 // events with a larger payload are left out and counted
+	maxExportBytes   = 4 << 20 // of lines in an answer; they fit a frame even after escaping them twice
+	maxExportPayload = 1 << 20 // events with a larger payload are omitted and counted
 )
 
-// export writes the events and summaries of a workspace as lines. Without a cursor, all must fit one answer. With a
-// cursor, 0 for the first request, an answer has as many as fit, and the next cursor.
+// export returns the events and summaries of a workspace as lines. Without a cursor, all lines must fit one answer.
+// With a cursor (0 in the first request), an answer has as many lines as fit, and the next cursor.
 func export(ctx context.Context, c *call) (any, error) {
 	from, chunked, err := c.number("cursor")
 	if err != nil || from < 0 || from >= 1<<53 || from != math.Trunc(from) {
@@ -32,7 +33,7 @@ func export(ctx context.Context, c *call) (any, error) {
 	var lines bytes.Buffer
 	records, omitted, next, sessions := 0, 0, oplog.Seq(from), map[string]bool{}
 	for more := true; more; {
-		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: next, Payloads: exportBytes})
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, From: next, Payloads: maxExportBytes})
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +43,7 @@ func export(ctx context.Context, c *call) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if x.Event.Payload == nil || len(text) > exportEvent {
+			if x.Event.Payload == nil || len(text) > maxExportPayload {
 				omitted++
 				continue
 			}
@@ -50,11 +51,11 @@ func export(ctx context.Context, c *call) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if len(rows) > exportBytes { // escaping has enlarged its payload
+			if len(rows) > maxExportBytes { // escaping has enlarged its payload
 				omitted++
 				continue
 			}
-			if lines.Len()+len(rows) > exportBytes {
+			if lines.Len()+len(rows) > maxExportBytes {
 				next, more = x.Seq, false
 				break
 			}
@@ -126,7 +127,7 @@ type exportedLine struct {
 	} `json:"row"`
 }
 
-// recordedSummary is a summary that a model wrote, as an import brings it.
+// recordedSummary is a summary by a model, from an import.
 type recordedSummary struct {
 	by, prompt, text string
 	confidence       float64

@@ -32,15 +32,15 @@
 //	shutdown       workspaceOnly? (false)                        ok, stopping
 //	drain          batch?                                        processed, errors, pending, backend
 //	summaries      limit? (20)                                   summaries, newest first
-//	why            nodeKind, nodeId, depth?                      edges, always empty
+//	why            nodeKind, nodeId, depth?                      edges (always empty)
 //	stream_search  query, k?                                     frames {partial:{stage,hits}}, then {done:true}
-//	backfill_run                                                 how far the workspace's backfill or import is
-//	import_home    home                                          as backfill: takes over an earlier daemon's wal.ndjson
+//	backfill_run                                                 progress of the workspace's backfill or import
+//	import_home    home                                          as backfill; imports an earlier daemon's wal.ndjson
 //
 // Clients of version 1.1 and later also send
 //
 //	pin, unpin         summaryId                           pinned, summaryId
-//	pinned             limit? (100)                        pinned: as summaries, those that pin has pinned
+//	pinned             limit? (100)                        pinned: the pinned ones, as in summaries
 //	claim_for_summary  batch? (1, at most 64)              events: id, ts, sessionId, tool, inputHash, payloadJson,
 //	                                                       tokensEst
 //	record_summary     eventId, model, promptHash, text,   id, of the summary
@@ -48,7 +48,7 @@
 //	release_summary    eventId, error, terminal?           status: released or skipped
 //	retry_skipped      limit?                              requeued
 //	prune              maxAgeMs? (7 days), superseded?     removedEvents, removedSummaries
-//	sweep_expired      now? (later than now is now)        removed
+//	sweep_expired      now? (a future time counts as now)  removed
 //	cache_get          cacheKey                            cached: text, tokensIn, tokensOut, or null
 //	cache_put          cacheKey, text, tokensIn, tokensOut ok
 //	export             all?, cursor?                       ndjson or, with a cursor, chunk and cursor; records,
@@ -68,11 +68,11 @@
 //
 // # Capture
 //
-// In order: the payload, tool, session and source are redacted (package redact); an object payload gets _source, any
-// other becomes {"value":…,"_source":…}; the SHA-256 of the redacted payload with sorted keys and without _source
-// identifies its content. A session has one event for a content: a repeat stores nothing and is answered with the ids
-// of the first. Event and summary are one entry of the log, so there is no event without its summary. A node that
-// reaches no quorum rejects within a second.
+// First, the payload, tool, session and source are redacted (package redact). An object payload gets the member
+// _source; any other payload becomes {"value":…,"_source":…}. The SHA-256 of the redacted payload with sorted keys
+// and without _source identifies its content. A session has one event for each content: a repeat stores nothing, and
+// its answer has the ids of the first event. Event and summary are one entry of the log, so there is no event without
+// its summary. A node that reaches no quorum rejects the capture within a second.
 //
 // # Summaries that a client's model writes
 //
@@ -92,12 +92,12 @@
 //
 // # Workspaces
 //
-//	HOME/control.sock                     takes workspaces on: open {path}, workspaces, ping
+//	HOME/control.sock                     opens workspaces: open {path}, workspaces, ping
 //	HOME/<ns>/run/<key>.sock              a workspace's socket, mode 0600
-//	HOME/<ns>/workspaces/<key>/run.pid    the pid of who serves it
-//	HOME/<ns>/workspaces/<key>/cwd        the directory it is for; served again at the next start
+//	HOME/<ns>/workspaces/<key>/run.pid    the pid of the serving process
+//	HOME/<ns>/workspaces/<key>/cwd        the directory of the workspace; it is served again at the next start
 //	HOME/<ns>/workspaces/<key>/federate.consent
-//	                                      made by the user: federate_search finds what is in this workspace
+//	                                      the user creates it to let federate_search read this workspace
 //
 // key is the first 12 hex digits of the SHA-256 of the repository's top directory (the directory itself without one),
 // links resolved, followed by ":" and the subspace where SIFTCODER_SUBSPACE or .siftcoder/subspace names one. A
@@ -108,5 +108,5 @@
 // workspaces, if they have the file federate.consent. cache_put stores in the same namespace with /cache appended,
 // for thirty days.
 //
-// The package accesses the memory through node/api only. It writes no files except those above.
+// The package accesses the memory through node/api only. It writes no other files.
 package sift

@@ -22,16 +22,16 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// Clients with a model can summarize events: they claim events, and the text that they record replaces the summary
-// that rules made. Claims are only in the memory of this process. After a restart, events without a recorded text are
-// offered again. That is safe, because an event accepts one text.
+// Clients with a model can summarize events. They claim events, and the text that they record replaces the summary by
+// rules. Claims are only in the memory of this process: after a restart, events without a recorded text are offered
+// again. That is safe, because an event accepts only one text.
 
 const (
 	maxClaims       = 64               // events in an answer
 	maxClaimed      = 1024             // claims of a workspace
-	maxClaimBytes   = 7 << 20          // of payloads in an answer: escaped, they fit a frame
+	maxClaimBytes   = 7 << 20          // of payloads in an answer; they fit a frame even after escaping
 	maxClaimPayload = 1 << 20          // larger payloads are not offered
-	claimTimeout    = 10 * time.Minute // after it the event is offered again
+	claimTimeout    = 10 * time.Minute // then the event is offered again
 	maxAttempts     = 3
 	pruneAge        = 7 * 24 * time.Hour
 
@@ -39,8 +39,8 @@ const (
 	errBusy  = badRequest("the memory changes all the time; retry")
 )
 
-// changedMeanwhile reports whether a correction was rejected because its memory has changed.
-func changedMeanwhile(err error) bool {
+// isConflict reports whether a correction was rejected because its memory has changed meanwhile.
+func isConflict(err error) bool {
 	r, ok := errors.AsType[*api.Refusal](err)
 	return errors.Is(err, oplog.ErrRevision) || ok && r.Code == "revision_conflict"
 }
@@ -72,7 +72,7 @@ func (c *call) backlog() (b *backlog, done func()) {
 	return b, b.mu.Unlock
 }
 
-// claimForSummary offers events whose summary was made by rules: first those that were released, then the oldest.
+// claimForSummary offers events whose summary was made by rules: released events first, then the oldest ones.
 func claimForSummary(ctx context.Context, c *call) (any, error) {
 	n, err := c.count("batch", 1, maxClaims)
 	if err != nil {
@@ -80,17 +80,18 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	}
 	b, done := c.backlog()
 	defer done()
-	again := b.selectClaims(func(h *claim) bool { return !h.busy() })
+	released := b.selectClaims(func(h *claim) bool { return !h.busy() })
 	o := &offers{backlog: b, events: []kit.Object{}, n: n, room: maxClaimBytes}
-	for some := range slices.Chunk(again[:min(len(again), n)], maxClaimBytes/maxClaimPayload) { // a page has room for the payloads of this many
-		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: some, Payloads: maxClaimBytes})
+	// This many payloads of the largest size fit a page.
+	for ids := range slices.Chunk(released[:min(len(released), n)], maxClaimBytes/maxClaimPayload) {
+		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: ids, Payloads: maxClaimBytes})
 		if err != nil {
 			return nil, err
 		}
 		if o.add(page); o.full {
 			break
 		}
-		for _, id := range some { // not offered: it has a text by now, or was forgotten
+		for _, id := range ids { // not offered: the event has a text by now, or was forgotten
 			if !b.claims[id].busy() {
 				delete(b.claims, id)
 			}
@@ -159,7 +160,7 @@ func (b *backlog) selectClaims(which func(*claim) bool) (ids []oplog.EventID) {
 	return ids
 }
 
-// recordSummary replaces the summary of an event by a client's text. An event accepts one text. A second one is
+// recordSummary replaces the summary of an event by a client's text. An event accepts only one text: a second one is
 // dropped, and its client gets the id of the first.
 func recordSummary(ctx context.Context, c *call) (any, error) {
 	id, err := c.id("eventId")
@@ -191,7 +192,7 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 			o.Words = truncate(o.Words+" "+m.Text, 2*maxExtraWords)
 			err = c.replaceSummary(ctx, m, o, text)
 		}
-		if changedMeanwhile(err) {
+		if isConflict(err) {
 			continue
 		}
 		if err == nil {
@@ -206,20 +207,21 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 
 const maxRecorded = 64 << 10
 
-// replaceSummary corrects a summary. Searches still find the event by the words of the old one.
+// replaceSummary corrects a summary. The origin keeps the words of the old one, so that searches still find the event
+// by them.
 func (c *call) replaceSummary(ctx context.Context, m *oplog.Memory, o origin, text string) error {
 	for name, into := range map[string]**uint64{"tokensIn": &o.HostIn, "tokensOut": &o.HostOut} {
-		if n, there, err := c.number(name); err == nil && there && n >= 0 {
+		if n, found, err := c.number(name); err == nil && found && n >= 0 {
 			*into = new(uint64(min(n, 1<<53)))
 		}
 	}
 	certainty := m.Certainty
-	if n, there, err := c.number("confidence"); err == nil && there && !math.IsNaN(n) {
+	if n, found, err := c.number("confidence"); err == nil && found && !math.IsNaN(n) {
 		certainty = max(0, min(n, 1))
 	}
 	o.Confidence = certainty
 	_, err := api.Correct.Ask(ctx, c.s.cfg.Memory,
-		&api.CorrectRequest{RID: m.RID, Text: &text, Certainty: &certainty, Merge: kit.Must(kit.Object{"sift", o}),
+		&api.CorrectRequest{RID: m.RID, Text: &text, Certainty: &certainty, Merge: kit.MustJSON(kit.Object{"sift", o}),
 			Expected: &m.Revision, Reason: "summarised by " + o.Model})
 	return err
 }
@@ -245,7 +247,7 @@ func releaseSummary(_ context.Context, c *call) (any, error) {
 	return kit.Object{"status", "released"}, nil
 }
 
-// retrySkipped offers skipped events again.
+// retrySkipped makes skipped events available for claims again.
 func retrySkipped(_ context.Context, c *call) (any, error) {
 	limit, err := c.count("limit", maxClaimed, maxClaimed)
 	if err != nil {
@@ -264,17 +266,17 @@ func retrySkipped(_ context.Context, c *call) (any, error) {
 // prune removes old skipped events from the list that retry_skipped offers; they keep their summary. With superseded,
 // it forgets the summaries that were merged into others.
 func prune(ctx context.Context, c *call) (any, error) {
-	age, there, err := c.number("maxAgeMs")
+	age, found, err := c.number("maxAgeMs")
 	if err != nil {
 		return nil, err
 	}
-	if !there {
+	if !found {
 		age = float64(pruneAge.Milliseconds())
 	}
 	before := oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxMs))*1000)
 	b, done := c.backlog()
-	gone := b.selectClaims(func(h *claim) bool { return h.skipped && h.eventTime < before })
-	for _, id := range gone {
+	removed := b.selectClaims(func(h *claim) bool { return h.skipped && h.eventTime < before })
+	for _, id := range removed {
 		delete(b.claims, id)
 	}
 	done()
@@ -282,7 +284,7 @@ func prune(ctx context.Context, c *call) (any, error) {
 	if c.fields.Flag("superseded", false) {
 		forgotten, err = c.forgetMerged(ctx)
 	}
-	return kit.Object{"removedEvents", len(gone), "removedSummaries", forgotten}, err
+	return kit.Object{"removedEvents", len(removed), "removedSummaries", forgotten}, err
 }
 
 func (c *call) forgetMerged(ctx context.Context) (n int, err error) {
@@ -357,14 +359,14 @@ func cachePut(ctx context.Context, c *call) (any, error) {
 	if text = redact.String(text); strings.TrimSpace(text) == "" || len(text) > maxRecorded {
 		return nil, badRequest("cache_put: text must have 1 to 65536 bytes")
 	}
-	in, err := serve.Maybe[float64](c.fields, "tokensIn")
-	out, err2 := serve.Maybe[float64](c.fields, "tokensOut")
+	in, err := serve.DecodeMember[float64](c.fields, "tokensIn")
+	out, err2 := serve.DecodeMember[float64](c.fields, "tokensOut")
 	if cmp.Or(err, err2) != nil {
 		return nil, badRequest("cache_put: tokensIn and tokensOut must be numbers")
 	}
 	_, err = api.Put.Ask(ctx, c.s.cfg.Memory,
 		&api.PutRequest{Path: path, Draft: api.Draft{Namespace: ns, Text: text, Type: "cache", Importance: 0.1, HalfLife: 168, Certainty: 1,
-			Metadata: kit.Must(kit.Object{"tokensIn", in, "tokensOut", out}), Source: "sift", Searchable: new(false),
+			Metadata: kit.MustJSON(kit.Object{"tokensIn", in, "tokensOut", out}), Source: "sift", Searchable: new(false),
 			TTL: new(float64(cacheSeconds))}})
 	return kit.Object{"ok", true}, err
 }

@@ -12,25 +12,25 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// importHome imports the write-ahead file that an earlier daemon left for this workspace:
-// {"kind":"import_home","home":DIR}, with its ~/.siftcoder as DIR. Safe to run again: events that are stored already
-// are skipped.
+// importHome imports the write-ahead file that an earlier daemon left for this workspace. The request is
+// {"kind":"import_home","home":DIR}, where DIR is the daemon's ~/.siftcoder. It is safe to run again: events that are
+// stored already are skipped.
 func importHome(_ context.Context, c *call) (any, error) {
 	home, ok := c.text("home")
 	if !ok || home == "" {
 		return nil, badRequest("import_home: home required")
 	}
-	below := filepath.Join(c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
+	walPath := filepath.Join(c.s.cfg.NS, "workspaces", c.w.Key, "wal.ndjson")
 	return c.runInBackground("wal", func(ctx context.Context, job *call, r *backfillRun) error {
-		return job.s.onHost(ctx, api.UseFiles, func() error { return job.importWAL(ctx, r, home, below) })
+		return job.s.withPermission(ctx, api.UseFiles, func() error { return job.importWAL(ctx, r, home, walPath) })
 	})
 }
 
-// importWAL reads one write-ahead file below a home, one JSON object a line. It counts and skips broken lines.
-func (c *call) importWAL(ctx context.Context, r *backfillRun, home, below string) error {
-	f, err := openRegular(filepath.Join(home, below))
+// importWAL reads a write-ahead file, one JSON object a line. It counts and skips broken lines.
+func (c *call) importWAL(ctx context.Context, r *backfillRun, home, walPath string) error {
+	f, err := openRegular(filepath.Join(home, walPath))
 	if err != nil {
-		return badRequest("import_home: " + below + ": " + errorText(err))
+		return badRequest("import_home: " + walPath + ": " + errorText(err))
 	}
 	defer f.Close()
 	r.update(func(t *Tally) { t.Files, t.Scanned = 1, 1 })

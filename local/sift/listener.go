@@ -41,8 +41,8 @@ func (s *Server) listen(path string, w *Workspace) (*listener, error) {
 	return l, nil
 }
 
-// claim creates the socket. For a workspace, checkNoDaemon has looked for another daemon before. For the control
-// socket, claim does.
+// claim creates the socket, unless another daemon answers on it. For a workspace, checkNoDaemon has checked that
+// before, so claim replaces an existing socket.
 func (l *listener) claim() error {
 	if err := serve.CheckPath(l.path); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *Server) checkNoDaemon(key, socket string) error {
 	return nil
 }
 
-// pingTimeout is long, for a busy daemon. A stale socket rejects the connection at once.
+// pingTimeout is long, because the other daemon may be busy. A stale socket rejects the connection at once.
 const pingTimeout = 10 * time.Second
 
 // daemonAnswers reports whether a daemon on the socket answers a ping.
@@ -95,7 +95,7 @@ func daemonAnswers(socket string) bool {
 // watchEvery is the interval at which a listener checks that the file at its path is still its socket.
 const watchEvery = 500 * time.Millisecond
 
-// watch takes the path back when another process has replaced the socket. A client that starts its own daemon does
+// watch claims the path again when another process has replaced the socket. A client that starts its own daemon does
 // that.
 func (l *listener) watch() {
 	for range pause.Ticks(l.ctx.Done(), watchEvery) {

@@ -10,13 +10,13 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// pinMark is an attribute of the memories that clients of this protocol have pinned. pinned searches for it.
-const pinMark = "sift_pinned"
+// pinAttribute marks the memories that clients of this protocol have pinned. pinned searches for it.
+const pinAttribute = "sift_pinned"
 
 // id reads the number of a summary or an event.
 func (c *call) id(name string) (uint64, error) {
-	n, there, err := c.number(name)
-	if err != nil || !there || n < 1 || n >= 1<<53 || n != math.Trunc(n) {
+	n, found, err := c.number(name)
+	if err != nil || !found || n < 1 || n >= 1<<53 || n != math.Trunc(n) {
 		return 0, badRequest(c.kind() + ": " + name + " must be a whole number of at least 1")
 	}
 	return uint64(n), nil
@@ -29,23 +29,23 @@ func setPin(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	not := kit.Object{"pinned", false, "summaryId", id}
+	notPinned := kit.Object{"pinned", false, "summaryId", id}
 	for range maxTries {
 		kept, err := c.memoriesByID(ctx, []oplog.Seq{oplog.Seq(id)})
 		if err != nil || len(kept) == 0 {
-			return not, err
+			return notPinned, err
 		}
 		m := kept[0].Memory
 		marks := map[string]json.RawMessage{}
 		if len(m.Attributes) > 0 && json.Unmarshal(m.Attributes, &marks) != nil {
-			return not, nil
+			return notPinned, nil
 		}
-		if _, marked := marks[pinMark]; m.Pin == pinned && marked == pinned {
+		if _, marked := marks[pinAttribute]; m.Pin == pinned && marked == pinned {
 			return kit.Object{"pinned", pinned, "summaryId", id}, nil
 		}
-		delete(marks, pinMark)
+		delete(marks, pinAttribute)
 		if pinned {
-			marks[pinMark] = json.RawMessage("true")
+			marks[pinAttribute] = json.RawMessage("true")
 		}
 		attributes, err := json.Marshal(marks)
 		if err != nil {
@@ -53,7 +53,7 @@ func setPin(ctx context.Context, c *call) (any, error) {
 		}
 		_, err = api.Correct.Ask(ctx, c.s.cfg.Memory,
 			&api.CorrectRequest{RID: m.RID, Pin: &pinned, Attributes: attributes, Expected: &m.Revision, Reason: c.kind()})
-		if !changedMeanwhile(err) {
+		if !isConflict(err) {
 			return kit.Object{"pinned", pinned, "summaryId", id}, err
 		}
 	}
@@ -71,6 +71,6 @@ func (c *call) pinnedRows(ctx context.Context) ([]kit.Object, error) {
 	if err != nil || limit == 0 {
 		return []kit.Object{}, err
 	}
-	rows, _, err := c.find(ctx, api.SearchRequest{K: limit, Match: json.RawMessage(`{"` + pinMark + `":true}`), Quiet: true})
+	rows, _, err := c.find(ctx, api.SearchRequest{K: limit, Match: json.RawMessage(`{"` + pinAttribute + `":true}`), Quiet: true})
 	return api.Each(rows, summaryItem), err
 }

@@ -23,7 +23,7 @@ import (
 // answer is the outcome of a request.
 type answer struct {
 	kind       string
-	parts      []any // frames before that of data
+	parts      []any // frames that are sent before the frame of data
 	data       any
 	err        error
 	afterReply func() // called after the reply is sent; may be nil
@@ -34,7 +34,7 @@ type call struct {
 	s       *Server
 	w       Workspace
 	ns      string // namespace of the workspace's memories
-	ownOnly bool   // see only this workspace's memories
+	ownOnly bool   // the request sees only this workspace's memories
 	fields  serve.Members
 	size    int
 	out     *answer
@@ -43,7 +43,7 @@ type call struct {
 // A handler answers one kind of request.
 type handler = func(context.Context, *call) (any, error)
 
-// kinds returns the requests that the socket of a workspace answers.
+// kinds returns the handlers of a workspace's socket, by the kind of the request.
 func kinds() map[string]handler {
 	return map[string]handler{
 		"capture":       capture,
@@ -82,16 +82,16 @@ func kinds() map[string]handler {
 	}
 }
 
-// withTimeout bounds a write by the timeout of a capture, because its client gives up after a second and a half.
+// withTimeout limits a write to the timeout of a capture, because its client gives up after a second and a half.
 func withTimeout(run handler) handler {
 	return func(ctx context.Context, c *call) (any, error) {
-		ctx, cancel := context.WithTimeout(ctx, c.s.cfg.Patience)
+		ctx, cancel := context.WithTimeout(ctx, c.s.cfg.CaptureTimeout)
 		defer cancel()
 		return run(ctx, c)
 	}
 }
 
-// controls returns the requests that the control socket answers.
+// controls returns the handlers of the control socket, by the kind of the request.
 func controls() map[string]handler {
 	return map[string]handler{
 		"ping":       ping,
@@ -154,7 +154,8 @@ func (c *call) await(ctx context.Context) error {
 // kind returns the request's kind.
 func (c *call) kind() string { return c.fieldText("kind", "undefined") }
 
-// fieldText returns a field as clients print it: a string without quotes, any other value as JSON.
+// fieldText returns a field as clients print it: a string without quotes, any other value as JSON. It returns absent
+// if the field is missing.
 func (c *call) fieldText(name, absent string) string {
 	raw, ok := c.fields[name]
 	if !ok {
@@ -166,7 +167,7 @@ func (c *call) fieldText(name, absent string) string {
 	return string(raw)
 }
 
-// redactShort returns a client's text for an error message, cut and without secrets.
+// redactShort returns a client's text for an error message, shortened and without secrets.
 func redactShort(s string) string {
 	s = redact.String(s)
 	if len(s) > 64 {
@@ -213,20 +214,20 @@ func (c *call) text(name string) (s string, ok bool) {
 	return s, ok && err == nil
 }
 
-// number reads a number. there is false if the field is missing or null. Any other value that is not a number is an
+// number reads a number. found is false if the field is missing or null. Any other value that is not a number is an
 // error.
-func (c *call) number(name string) (n float64, there bool, err error) {
-	v, err := serve.Maybe[float64](c.fields, name)
+func (c *call) number(name string) (n float64, found bool, err error) {
+	v, err := serve.DecodeMember[float64](c.fields, name)
 	if err != nil { // JSON has no infinite numbers
 		return 0, true, badRequest(fmt.Sprintf("%s: %s must be a number", c.kind(), name))
 	}
-	return serve.Or(v, 0), v != nil, nil
+	return serve.ValueOr(v, 0), v != nil, nil
 }
 
 // count reads an optional number, clamped to 0..limit. def is the default.
 func (c *call) count(name string, def, limit int) (int, error) {
-	n, there, err := c.number(name)
-	if err != nil || !there {
+	n, found, err := c.number(name)
+	if err != nil || !found {
 		return def, err
 	}
 	return int(max(0, min(n, float64(limit)))), nil
@@ -262,9 +263,9 @@ func shutdown(ctx context.Context, c *call) (any, error) {
 // errNotAllowed rejects an operation that the configuration does not allow.
 const errNotAllowed = badRequest("this is not allowed on this node")
 
-// onHost runs do, which uses the host, if the door allows it.
-func (s *Server) onHost(ctx context.Context, what api.Of[api.HostRequest, api.Nothing], do func() error) error {
-	return s.cfg.Memory.Act(ctx, what, errNotAllowed, func(context.Context) error { return do() })
+// withPermission runs do, which uses the host, if the door allows it.
+func (s *Server) withPermission(ctx context.Context, op api.Of[api.HostRequest, api.Nothing], do func() error) error {
+	return s.cfg.Memory.Act(ctx, op, errNotAllowed, func(context.Context) error { return do() })
 }
 
 // open starts serving a workspace: {"kind":"open","path":DIR,"subspace":S?}.
@@ -272,7 +273,7 @@ func open(ctx context.Context, c *call) (any, error) {
 	dir, _ := c.text("path")
 	sub, _ := c.text("subspace")
 	var w Workspace
-	err := c.s.onHost(ctx, api.RunGit, func() (err error) {
+	err := c.s.withPermission(ctx, api.RunGit, func() (err error) {
 		if i, err := os.Stat(dir); err != nil || !i.IsDir() {
 			return cmp.Or(err, fs.ErrInvalid)
 		}

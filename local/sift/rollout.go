@@ -43,7 +43,7 @@ func rolloutDir(path string) string {
 				Dir string `json:"cwd"`
 			} `json:"payload"`
 		}
-		if err == nil && json.Unmarshal(raw, &l) == nil && l.Type == transcript.RolloutBegin {
+		if err == nil && json.Unmarshal(raw, &l) == nil && l.Type == transcript.RolloutMeta {
 			return l.Payload.Dir
 		}
 		return ""

@@ -59,14 +59,14 @@ func originOf(m *oplog.Memory) (o origin, ok bool) {
 	return *meta.Sift, true
 }
 
-// visible returns which memories the workspace sees: its own and, unless the server is private, those of other
-// protocols. It never sees those of another workspace.
+// visible returns the filter for the memories that the workspace sees: its own and, unless the server is private,
+// those of other protocols. It never sees those of another workspace.
 func (c *call) visible() api.Visibility {
 	return api.Visibility{Namespace: c.ns, Private: privatePrefix, Alone: c.ownOnly || c.s.cfg.Private}
 }
 
 // neighbours returns the visible rows on both sides of a number, nearest first.
-func (c *call) neighbours(ctx context.Context, at oplog.Seq, before, after int) (back, on []row, err error) {
+func (c *call) neighbours(ctx context.Context, at oplog.Seq, before, after int) (earlier, later []row, err error) {
 	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory, &api.NeighboursRequest{Visibility: c.visible(), At: at, Before: before, After: after})
 	if err != nil {
 		return nil, nil, err
@@ -78,15 +78,15 @@ const maxWindow = 1000
 
 // timeline returns the rows around a summary, in the order of ids.
 func timeline(ctx context.Context, c *call) (any, error) {
-	near, there, err := c.number("nearId")
-	if err != nil || !there {
+	near, found, err := c.number("nearId")
+	if err != nil || !found {
 		return nil, badRequest("timeline: nearId must be a number")
 	}
 	window, err := c.count("window", 10, maxWindow)
 	if err != nil {
 		return nil, err
 	}
-	// For a number between two ids, the position is that of the higher one.
+	// A number between two ids means the higher id.
 	at := oplog.Seq(math.Ceil(math.Min(math.Max(near, 0), 1<<53)))
 	back := window
 	if at == 0 {
@@ -98,12 +98,12 @@ func timeline(ctx context.Context, c *call) (any, error) {
 	}
 	slices.Reverse(before)
 	all := slices.Clone(before)
-	var here *row
+	var exact *row
 	if len(after) > 0 && float64(after[0].ID) == near {
-		here, all, after = &after[0], append(all, after[0]), after[1:]
+		exact, all, after = &after[0], append(all, after[0]), after[1:]
 	}
 	after = after[:min(len(after), window)]
-	return kit.Object{"before", before, "near", here, "after", after, "rows", append(all, after...)}, nil
+	return kit.Object{"before", before, "near", exact, "after", after, "rows", append(all, after...)}, nil
 }
 
 const maxIDs = 10_000
@@ -144,18 +144,20 @@ func (c *call) memoriesByID(ctx context.Context, ids []oplog.Seq) ([]api.Kept, e
 	if err != nil {
 		return nil, err
 	}
-	sight := c.visible()
-	return slices.DeleteFunc(a.Memories, func(k api.Kept) bool { return !sight.Shows(k.Memory) }), nil
+	visibility := c.visible()
+	return slices.DeleteFunc(a.Memories, func(k api.Kept) bool { return !visibility.Shows(k.Memory) }), nil
 }
 
 // newest returns the latest visible rows, by time and then by id.
 func (c *call) newest(ctx context.Context, k int) ([]row, error) {
 	all, _, err := c.neighbours(ctx, 0, k, 0)
-	slices.SortStableFunc(all, func(a, b row) int { return newer(a.TS, b.TS, a.ID, b.ID) })
+	slices.SortStableFunc(all, func(a, b row) int { return compareNewest(a.TS, b.TS, a.ID, b.ID) })
 	return all, err
 }
 
-func newer(ta, tb int64, a, b oplog.Seq) int { return cmp.Or(cmp.Compare(tb, ta), cmp.Compare(b, a)) }
+func compareNewest(ta, tb int64, a, b oplog.Seq) int {
+	return cmp.Or(cmp.Compare(tb, ta), cmp.Compare(b, a))
+}
 
 // summaries lists the newest summaries.
 func summaries(ctx context.Context, c *call) (any, error) {

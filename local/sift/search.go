@@ -27,7 +27,7 @@ type hit struct {
 	SessionID string         `json:"sessionId,omitempty"`
 }
 
-// recencyFloor is the lowest recency, so that age alone never hides an old result.
+// recencyFloor is the lowest recency. It keeps age alone from hiding an old result.
 const recencyFloor = 0.4
 
 func recency(now, ts int64, tool string) float64 {
@@ -61,11 +61,13 @@ func (c *call) search(ctx context.Context) ([]hit, error) {
 	}
 	rows, score, err := c.find(ctx, api.SearchRequest{Text: query, K: k, Quiet: c.fields.Flag("skip_reinforce", false)})
 	hits := api.Each(rows, func(r row) hit { return r.hit(score[r.ID]) })
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), newer(a.TS, b.TS, a.ID, b.ID)) })
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), compareNewest(a.TS, b.TS, a.ID, b.ID))
+	})
 	return hits, err
 }
 
-// find searches what the workspace sees. It returns the rows in the order of the search, and the scores of all hits.
+// find searches the memories that the workspace sees. It returns the rows in the order of the search, and the scores.
 func (c *call) find(ctx context.Context, q api.SearchRequest) (rows []row, score map[oplog.Seq]float64, err error) {
 	q.Private, q.Within = privatePrefix, c.ns
 	if c.visible().Alone {
@@ -84,7 +86,7 @@ func (c *call) find(ctx context.Context, q api.SearchRequest) (rows []row, score
 	return rows, score, err
 }
 
-// hit makes a search result of a row.
+// hit converts a row to a search result.
 func (r row) hit(score float64) hit {
 	return hit{r.ID, r.ID, r.EventID, r.Text, r.TS, score, recency(time.Now().UnixMilli(), r.TS, r.Tool), r.Tool, r.SessionID}
 }

@@ -18,25 +18,25 @@ import (
 
 // Config configures a server. Home and Memory are required. Comments begin with the default of a zero value.
 type Config struct {
-	Home        string            // the directory that clients call ~/.siftcoder
-	NS          string            // "default"; the namespace below Home
-	Memory      api.At            // with api.Stop among its scopes, clients may stop the node, or their workspace
-	Private     bool              // a workspace sees its own memories only, not those of other protocols
-	Names       map[string]string // workspaces that share memories: "<ns>/<key>" → name
-	Transcripts string            // ~/.claude/projects; read by backfill
-	Rollouts    string            // ~/.codex/sessions; read by backfill
-	Stop        func()            // stops the node for a client's shutdown; nil: only the workspace is stopped
-	MaxConns    int64             // 2048; over all workspaces
-	IdleTimeout time.Duration     // 30s; for a client to send its request
-	Patience    time.Duration     // 900ms; timeout of a capture, below the second that hooks wait
-	Logger      *slog.Logger      // discards
+	Home           string            // the directory that clients call ~/.siftcoder
+	NS             string            // "default"; the namespace below Home
+	Memory         api.At            // with the scope api.Stop, clients may stop the node, or their workspace
+	Private        bool              // a workspace sees its own memories only, not those of other protocols
+	Names          map[string]string // workspaces that share memories: "<ns>/<key>" → name
+	Transcripts    string            // ~/.claude/projects; read by backfill
+	Rollouts       string            // ~/.codex/sessions; read by backfill
+	Stop           func()            // stops the node for a client's shutdown; nil: only the workspace is stopped
+	MaxConns       int64             // 2048; over all workspaces
+	IdleTimeout    time.Duration     // 30s; for a client to send its request
+	CaptureTimeout time.Duration     // 900ms; shorter than the second that hooks wait for a capture
+	Logger         *slog.Logger      // discards
 }
 
 func (c Config) withDefaults() Config {
 	c.NS = cmp.Or(c.NS, DefaultNS)
 	c.MaxConns = cmp.Or(c.MaxConns, 2048)
 	c.IdleTimeout = cmp.Or(c.IdleTimeout, 30*time.Second)
-	c.Patience = cmp.Or(c.Patience, 900*time.Millisecond)
+	c.CaptureTimeout = cmp.Or(c.CaptureTimeout, 900*time.Millisecond)
 	if home, err := os.UserHomeDir(); err == nil {
 		c.Transcripts = cmp.Or(c.Transcripts, filepath.Join(home, ".claude", "projects"))
 		c.Rollouts = cmp.Or(c.Rollouts, filepath.Join(cmp.Or(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions"))
@@ -63,7 +63,7 @@ type Server struct {
 	backlogs map[string]*backlog // by workspace namespace
 }
 
-// Open creates the directories, listens on the control socket, and serves the workspaces that were served before.
+// Open creates the directories, listens on the control socket, and serves the workspaces of an earlier run.
 func Open(cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
 	if err := CheckNS(cfg.NS); err != nil {
@@ -164,7 +164,7 @@ func (s *Server) Stop(key string) error {
 // Close stops listening, finishes running requests, and removes the sockets.
 func (s *Server) Close() error {
 	s.mu.Lock()
-	s.Shut()
+	s.StopReading()
 	var errs []error
 	for _, l := range s.serving {
 		errs = append(errs, l.close())

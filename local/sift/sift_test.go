@@ -243,7 +243,7 @@ func start(t testing.TB, change func(*Config)) *daemon {
 	cfg := Config{Home: filepath.Join(shortDir(t), "h"),
 		Memory:      api.At{Host: d.store, Also: []api.Scope{api.Stop, api.Files, api.Git}},
 		Transcripts: filepath.Join(d.dir, "projects"), Rollouts: filepath.Join(d.dir, "rollouts"),
-		Patience: suite.Patience, Logger: slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		CaptureTimeout: suite.Patience, Logger: slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {
 		change(&cfg)
 	}

@@ -14,11 +14,11 @@ import (
 	"unicode/utf8"
 )
 
-// model names how summaries are made: rules extract them from the payload, without a network, with the same result on
-// every node.
+// model is the model name of summaries by rules. The rules extract a summary from the payload, without a network, and
+// with the same result on every node.
 const model = "extractive-v1"
 
-// promptHash takes the place of the hash of a prompt.
+// promptHash stands in for the hash of a prompt, because summaries by rules have none.
 var promptHash = func() string {
 	h := sha256.Sum256([]byte(model))
 	return hex.EncodeToString(h[:])
@@ -32,8 +32,8 @@ type summary struct {
 	confidence float64
 }
 
-// templates describe what a known tool did. For an empty result, the summary is made of the longest texts of the
-// payload.
+// templates describe the call of a known tool. If the description is empty, the summary consists of the longest texts
+// of the payload.
 var templates = map[string]func(in, out any) string{
 	"Read": func(in, out any) string {
 		return describe("Read", textField(in, "file_path", "path"), keyLine(out, declaration))
@@ -154,8 +154,8 @@ var (
 	declaredName = regexp.MustCompile(`(?m)^\s*(?:pub |export |default |async |public |private |static )*(?:func|def|class|type|struct|interface|enum|fn|function|const)\s+(?:\([^)\n]*\)\s*)?([A-Za-z_][A-Za-z0-9_]*)`)
 )
 
-// keyLine returns the first line that matches. If none does, it returns the last line of the output of a command, and
-// the first line of anything else.
+// keyLine returns the first line that matches. If no line matches, it returns the last line of the output of a
+// command, and the first line of any other text.
 func keyLine(v any, want *regexp.Regexp) string {
 	all := textLines(v)
 	for _, l := range all {
@@ -190,7 +190,7 @@ func declaredNames(content string) string {
 // changedIdentifiers returns the removed and the added identifiers, or the first lines if there are none.
 func changedIdentifiers(old, new string) string {
 	words := func(s string) []string { return identifier.FindAllString(s[:min(len(s), 64<<10)], 4000) }
-	was, is := words(old), words(new)
+	oldWords, newWords := words(old), words(new)
 	only := func(all, other []string) string {
 		seen := map[string]bool{}
 		for _, w := range other {
@@ -205,17 +205,17 @@ func changedIdentifiers(old, new string) string {
 		}
 		return strings.Join(out, " ")
 	}
-	gone, come := only(was, is), only(is, was)
-	if gone == "" && come == "" {
-		gone, come = oneLine(firstOf(old), 90), oneLine(firstOf(new), 90)
+	removed, added := only(oldWords, newWords), only(newWords, oldWords)
+	if removed == "" && added == "" {
+		removed, added = oneLine(firstNonBlankLine(old), 90), oneLine(firstNonBlankLine(new), 90)
 	}
-	if gone == "" && come == "" {
+	if removed == "" && added == "" {
 		return ""
 	}
-	return gone + " → " + come
+	return removed + " → " + added
 }
 
-func firstOf(s string) string {
+func firstNonBlankLine(s string) string {
 	for l := range strings.Lines(s) {
 		if l = strings.TrimSpace(l); l != "" {
 			return l
@@ -265,8 +265,8 @@ const maxExtraWords = 2 << 10
 
 var word = regexp.MustCompile(`[\pL\pN_][\pL\pN_.\-]*[\pL\pN_]`)
 
-// extraWords returns the words of a payload that its summary does not have, without repeats. They are indexed, so
-// that searches find what the summary leaves out.
+// extraWords returns the words of a payload that its summary lacks, without repeats. They are indexed with the
+// summary, so that searches find them.
 func extraWords(payload any, summary string) string {
 	seen := map[string]bool{"REDACTED": true}
 	for _, w := range word.FindAllString(summary, -1) {

@@ -22,7 +22,7 @@ import (
 // maxLine bounds a line of a transcript. A longer line is skipped and counted as broken.
 const maxLine = 16 << 20
 
-// replayed are the tools whose calls are captured from transcripts.
+// replayed holds the tools whose calls are captured from transcripts.
 var replayed = map[string]bool{"Read": true, "Write": true, "Edit": true, "Bash": true, "Grep": true, "Glob": true, transcript.Patch: true}
 
 // toolUse is a call of a tool whose result has not been read yet.
@@ -35,7 +35,7 @@ type toolUse struct {
 // maxPending bounds the uses that wait for a result. Further uses are not captured.
 const maxPending = 10_000
 
-// transcript replays one session file: one capture for each use with a result, at most per of them.
+// transcript captures the tool calls of a session file that have a result, at most per of them.
 func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per int) error {
 	f, err := openRegular(path)
 	if err != nil {
@@ -45,10 +45,10 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 	session := transcript.SessionOf(path)
 	b := &batch{c: c, r: r}
 	pending := map[string]toolUse{}
-	taken := 0
+	count := 0
 	for raw, err := range kit.Lines(f, maxLine) {
 		switch {
-		case taken >= per:
+		case count >= per:
 			return b.flush(ctx)
 		case errors.Is(err, kit.ErrLongLine):
 			r.update(func(t *Tally) { t.Broken++ })
@@ -71,11 +71,11 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 				continue
 			}
 			u, ok := pending[bl.ToolUseID]
-			if !ok || taken >= per {
+			if !ok || count >= per {
 				continue
 			}
 			delete(pending, bl.ToolUseID)
-			taken++
+			count++
 			h := toolOutput{Said: api.Said{Session: session, Tool: u.name, Source: "replay",
 				Payload: map[string]any{"tool_input": decodeContent(u.input), "tool_response": decodeContent(bl.Content)}},
 				at: oplog.Time(u.at.UnixMilli()) * 1000}
@@ -90,7 +90,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 // decodeContent decodes a part of a block without its images and other encoded data.
 func decodeContent(raw json.RawMessage) any {
 	v, err := large.JSON(raw)
-	if err != nil { // absent
+	if err != nil { // the part is absent
 		return nil
 	}
 	list, ok := v.([]any)

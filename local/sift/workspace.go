@@ -20,18 +20,18 @@ import (
 type Workspace struct {
 	Key  string // 12 hex digits
 	Dir  string // the directory that was requested, absolute
-	Top  string // top of its repository, links resolved; without a repository, Dir
+	Top  string // the top of its repository, links resolved; without a repository, Dir
 	Name string // namespace that several workspaces share; empty: its own
 }
 
 // DefaultNS is the namespace of a home without SIFTCODER_NS.
 const DefaultNS = "default"
 
-var goodNS = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var validNS = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckNS rejects a namespace that is not a plain file name, because it is a directory.
+// CheckNS rejects a namespace that is not a plain file name, because the namespace names a directory.
 func CheckNS(ns string) error {
-	if !goodNS.MatchString(ns) || ns == "." || ns == ".." {
+	if !validNS.MatchString(ns) || ns == "." || ns == ".." {
 		return fmt.Errorf("namespace %q: letters, digits, '.', '_' and '-', 1 to 64 of them", ns)
 	}
 	return nil
@@ -63,7 +63,7 @@ func Key(path, subspace string) string {
 	return hex.EncodeToString(h[:])[:12]
 }
 
-// firstLine reads the first line of a file in a repository. It returns "" for a file that is not regular.
+// firstLine returns the first line of a file in a repository, or "" if the file is not regular.
 func firstLine(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -90,7 +90,7 @@ func (w Workspace) Namespace(ns string) string {
 	return privatePrefix + ns + "/" + w.Key
 }
 
-// The layout below a home and its namespace.
+// base and files return paths below the home and its namespace.
 func (c *Config) base() string { return filepath.Join(c.Home, c.NS) }
 func (c *Config) files(key, name string) string {
 	return filepath.Join(c.base(), "workspaces", key, name)
@@ -99,5 +99,5 @@ func (c *Config) files(key, name string) string {
 // Socket returns the path of a workspace's socket.
 func Socket(home, ns, key string) string { return filepath.Join(home, ns, "run", key+".sock") }
 
-// Control returns the path of the socket on which clients ask a node to serve a workspace.
+// Control returns the path of the socket through which clients open workspaces.
 func Control(home string) string { return filepath.Join(home, "control.sock") }

@@ -50,7 +50,7 @@ func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) (kit.Obje
 	return kit.Object{"agent_id", id, "home", a.Home, "created", created}, err
 }
 
-// AddAgent implements state.Host: it registers an agent or changes one. An empty home or nil allowed paths leave
+// AddAgent implements state.Host: it registers an agent, or changes it. An empty home or nil allowed paths leave
 // those of an existing agent unchanged.
 func (s *Server) AddAgent(id, home string, allowed []string) (created bool, err error) {
 	if !validID(id) {
@@ -111,15 +111,15 @@ func (s *Server) deleteAgent(_ http.ResponseWriter, r *http.Request) (kit.Object
 	return kit.Object{"agent_id", r.PathValue("id"), "deleted", removed}, err
 }
 
-// webhookURL answers with the URL of an agent. POST replaces its token first.
+// webhookURL answers with the URL of an agent. With POST, it replaces the token first.
 func (s *Server) webhookURL(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	id := r.PathValue("id")
 	url, err := s.Webhook(id, r.Method == http.MethodPost)
 	return kit.Object{"agent_id", id, "webhook_url", url}, err
 }
 
-// Webhook implements state.Host: it returns the URL of an agent, with a new token if rotate is set. The first token
-// is created with the agent, because a GET must not create one.
+// Webhook implements state.Host: it returns the URL of an agent, with a new token if rotate is set. Each agent gets
+// its first token when it is registered, because a GET must not create one.
 func (s *Server) Webhook(id string, rotate bool) (string, error) {
 	a, ok := s.agents.get(id)
 	if !ok {

@@ -14,7 +14,7 @@
 //	POST   /agents                  {"agent_id","home"?,"allowed_paths"?}          {"agent_id","home","created"}
 //	DELETE /agents/:id                                                             {"agent_id","deleted"}
 //	GET    /agents/:id/webhook      the URL                                       {"agent_id","webhook_url"}
-//	POST   /agents/:id/webhook      a new URL; the old one is dead at once
+//	POST   /agents/:id/webhook      a new URL; the old one is invalid at once
 //	GET    /sessions[?agent_id=]                                                   {"sessions":[...]}
 //	POST   /sessions                {"agent_id","topic"?}                          {"agent_id","topic","topic_type","created"}
 //	DELETE /sessions/:agent/:topic                                                 {"agent_id","topic","deleted"}
@@ -22,11 +22,11 @@
 //	GET    /events/stream           X-Agent-Id                                     ready, then event and ping
 //	*      /mcp                     JSON-RPC 2.0, Streamable HTTP without sessions, up to version 2026-07-28
 //
-// Every answer to a request that the door lets in carries Access-Control-Allow-Origin: * and
-// Access-Control-Allow-Headers: Content-Type, X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for what
-// cannot be read, 401 for an agent or token that is not known, 403 for what the door rejects and for a shutdown that
-// is not allowed, 404 for a path or method, 413 over 10 MiB, 429 and 504 from the queue; 429 also for a webhook whose
-// agent has a full inbox.
+// Every answer to a request that the door accepts carries Access-Control-Allow-Origin: * and
+// Access-Control-Allow-Headers: Content-Type, X-Agent-Id; OPTIONS is 204. Errors are {"error":"..."}: 400 for
+// malformed requests, 401 for unknown agents and tokens, 403 for requests that the door rejects and for a shutdown
+// that is not allowed, 404 for unknown paths and methods, 413 over 10 MiB, 429 and 504 from the queue; 429 also for a
+// webhook whose agent has a full inbox.
 //
 // An agent's documents are in its home and its allowed paths. Both must be in the roots of the daemon (Config.Roots
 // and Config.Agents): /agents rejects others with 400. Agents cannot reach closed directories (Config.Closed and
@@ -61,9 +61,9 @@
 // /purge and /episode, and documents such as mem:recent. A bash topic is a shell: it gets the topic's input, except
 // commands named with one slash and //help, //info, //close.
 //
-// # What is kept where
+// # Storage
 //
-// agents.json and its lock are in Config.Data; a second daemon there is rejected. An event is a file below its
-// agent's home, on disk before its sender hears 202. Topics live in memory only. Memories are the cluster's: a write
-// is answered when it is committed and can be recalled on this node.
+// agents.json and its lock are in Config.Data; a second daemon on the same directory is rejected. An event is a file
+// below its agent's home; it is on disk before the answer 202. Topics live in memory only. Memories are stored in the
+// cluster: a write is answered when it is committed and can be recalled on this node.
 package stringd

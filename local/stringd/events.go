@@ -17,7 +17,7 @@ import (
 // Limits of events and their streams.
 const (
 	maxEvent     = 64 << 10
-	streamBuffer = 256 // events that may wait for a stream before it is ended
+	streamBuffer = 256 // events that may wait for a stream; at one more, the stream is ended
 	maxStreams   = 64  // of one agent
 )
 
@@ -26,7 +26,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	tooLarge := httpErrorf(http.StatusRequestEntityTooLarge, "Webhook body exceeds %d bytes", maxEvent)
 	a, ok := s.agents.byToken(r.PathValue("token"))
 	if !ok {
-		_, _ = s.readBody(w, r, maxEvent, tooLarge) // so that the sender gets the answer
+		_, _ = s.readBody(w, r, maxEvent, tooLarge) // read the body, so that the sender gets the answer
 		return httpErrorf(http.StatusUnauthorized, "Unknown webhook token")
 	}
 	b, err := s.readBody(w, r, maxEvent, tooLarge)
@@ -50,7 +50,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// subscriber is one event stream, with the events that wait for it.
+// subscriber is one event stream and its queue of events.
 type subscriber struct {
 	agent   string
 	events  chan inbox.Event // closed to end the stream
@@ -147,7 +147,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		return httpErrorf(http.StatusTooManyRequests, "Agent %s has %d event streams.", a.ID, maxStreams)
 	}
 	defer s.streams.remove(func(o *subscriber) bool { return o == f })
-	if _, ok := s.agents.get(a.ID); !ok { // deleted meanwhile: nothing would end the stream
+	if _, ok := s.agents.get(a.ID); !ok { // the agent was deleted meanwhile, so nothing would end the stream
 		return httpErrorf(http.StatusUnauthorized, "Unknown agent: %s", a.ID)
 	}
 	put, done := startStream(w)
@@ -176,7 +176,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 			}
 			out = event(nil, "event", e)
 		case t := <-ping.C:
-			out = event(nil, "ping", kit.Object{"t", t.UTC().Format(inbox.Stamp)})
+			out = event(nil, "ping", kit.Object{"t", t.UTC().Format(inbox.TimeFormat)})
 		case <-r.Context().Done():
 			return nil
 		}

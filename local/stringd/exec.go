@@ -50,7 +50,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, errQueueTimeout), errors.Is(err, errSessionClosed):
 		return &httpError{http.StatusGatewayTimeout, kit.Object{"error", "QUEUE_TIMEOUT", "message", "Timed out waiting in queue."}}
 	case errors.Is(err, errClientGone):
-		panic(http.ErrAbortHandler) // there is no client to answer
+		panic(http.ErrAbortHandler) // the client is gone, so there is nobody to answer
 	}
 	startStream(w)
 	res := s.runAndRelease(x, a, cmd)
@@ -91,7 +91,7 @@ func (s *Server) runAndRelease(x *session, a agent, cmd string) lang.Result {
 
 // event appends one server-sent event.
 func event(dst []byte, name string, data any) []byte {
-	return sse.Append(dst, "", name, kit.Must(data))
+	return sse.Append(dst, "", name, kit.MustJSON(data))
 }
 
 // maxLabel bounds the part of a command that its answer repeats.

@@ -32,7 +32,7 @@ func httpErrorf(status int, format string, args ...any) *httpError {
 // route serves a request. A returned error becomes the answer.
 type route func(s *Server, w http.ResponseWriter, r *http.Request) error
 
-// replies makes a route of a function that returns a JSON object.
+// replies makes a route of a handler that returns a JSON object.
 func replies(serve func(s *Server, w http.ResponseWriter, r *http.Request) (kit.Object, error)) route {
 	return func(s *Server, w http.ResponseWriter, r *http.Request) error {
 		answer, err := serve(s, w, r)
@@ -64,7 +64,7 @@ var routes = []struct {
 	{"POST /webhook/{token}", (*Server).webhook},
 	{"GET /events/stream", (*Server).stream},
 	{mcpPath, (*Server).mcp},
-	{"/", (*Server).notFound}, // another method of a known path, too: this protocol has no 405
+	{"/", (*Server).notFound}, // also for other methods of known paths, because this protocol has no 405
 }
 
 // mux sends requests to their routes.
@@ -84,7 +84,7 @@ func (s *Server) notFound(_ http.ResponseWriter, r *http.Request) error {
 	return httpErrorf(http.StatusNotFound, "Not found: %s %s", r.Method, r.URL.Path)
 }
 
-// handler adds the CORS headers and the checks of the path to the routes.
+// handler returns the routes with CORS headers and a check of the path.
 func (s *Server) handler() http.Handler {
 	routed := s.mux()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -105,11 +105,11 @@ func (s *Server) handler() http.Handler {
 
 // forbid rejects a request that fails the access checks, in the error format of its path.
 func (s *Server) forbid(w http.ResponseWriter, r *http.Request, why string) {
-	no := httpErrorf(http.StatusForbidden, "%s", why)
+	httpErr := httpErrorf(http.StatusForbidden, "%s", why)
 	if r.URL.Path == mcpPath {
-		no = rpcErrorf(http.StatusForbidden, rpcTransport, "%s", why)
+		httpErr = rpcErrorf(http.StatusForbidden, rpcTransport, "%s", why)
 	}
-	s.writeError(w, r, no)
+	s.writeError(w, r, httpErr)
 }
 
 // runRoute serves a request. A panic before the first byte becomes an error.
@@ -126,16 +126,17 @@ func (s *Server) runRoute(serve route, w http.ResponseWriter, r *http.Request) (
 }
 
 func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	var no *httpError
-	if !errors.As(err, &no) {
-		s.Log.Warn("request failed", "route", r.Pattern, "err", err) // not the path: that of a webhook contains a secret
-		no = httpErrorf(http.StatusInternalServerError, "%v", err)
+	var httpErr *httpError
+	if !errors.As(err, &httpErr) {
+		// Without the path, because that of a webhook contains a secret.
+		s.Log.Warn("request failed", "route", r.Pattern, "err", err)
+		httpErr = httpErrorf(http.StatusInternalServerError, "%v", err)
 	}
-	reply(w, no.status, no.body)
+	reply(w, httpErr.status, httpErr.body)
 }
 
 // reply sends one JSON object.
-func reply(w http.ResponseWriter, status int, body any) { serve.Reply(w, status, kit.Must(body)) }
+func reply(w http.ResponseWriter, status int, body any) { serve.Reply(w, status, kit.MustJSON(body)) }
 
 // Limits of the body of a request.
 const (
@@ -145,38 +146,38 @@ const (
 
 // Limits of large bodies, for all clients together.
 const (
-	maxLarge    = 8       // bodies over smallBody that are read at a time
-	smallBody   = 1 << 20 // a smaller body does not count
+	maxLarge    = 8       // bodies over smallBody that may be read at a time
+	smallBody   = 1 << 20 // a smaller body needs no slot
 	bodyTimeout = time.Minute
 )
 
 var errLarge = httpErrorf(http.StatusServiceUnavailable, "Too many large requests. Try again later.")
 
 // readBody reads a body up to a limit. If maxLarge large bodies are being read, it rejects another one at once.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, refused *httpError) (b []byte, err error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64, tooLarge *httpError) (b []byte, err error) {
 	rc := http.NewResponseController(w)
 	if rc.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
 		defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
 	}
-	drainAndRefuse := func(why *httpError) error {
+	drainAndReject := func(why *httpError) error {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain) // until the end of the body, or maxDrain
 		w.Header().Set("Connection", "close")
 		return why
 	}
 	if r.ContentLength > limit {
-		return nil, drainAndRefuse(refused)
+		return nil, drainAndReject(tooLarge)
 	}
 	first := min(limit, smallBody)
 	if b, err = large.Read(nil, io.LimitReader(r.Body, first+1), r.ContentLength); err == nil && int64(len(b)) > first && first < limit {
 		leave, ok := s.large.TryAcquire()
 		if !ok {
-			return nil, drainAndRefuse(errLarge)
+			return nil, drainAndReject(errLarge)
 		}
 		defer leave()
 		b, err = large.Read(b, http.MaxBytesReader(nil, r.Body, limit-int64(len(b))), r.ContentLength)
 	}
 	if over := new(http.MaxBytesError); errors.As(err, &over) || int64(len(b)) > limit {
-		return nil, drainAndRefuse(refused)
+		return nil, drainAndReject(tooLarge)
 	}
 	if err != nil {
 		return nil, httpErrorf(http.StatusBadRequest, "request body ended early")

@@ -28,36 +28,36 @@ func (s *Server) health(_ http.ResponseWriter, r *http.Request) (kit.Object, err
 
 func (s *Server) describe(_ http.ResponseWriter, r *http.Request) (kit.Object, error) {
 	label, role := s.instance()
-	none := kit.Object{}
+	empty := kit.Object{}
 	_, noShell := api.RunProgram.Ask(r.Context(), s.cfg.Memory, &api.HostRequest{})
 	return kit.Object{"name", "stringd", "version", s.cfg.Version, "api", "string-daemon/v2",
 		"instance", kit.Object{"instance_label", label, "role", role},
-		"capabilities", kit.Object{"describe", none, "agents", none, "agent-webhooks", none, "events",
-			kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", none,
-			"sessions", none, "exec",
+		"capabilities", kit.Object{"describe", empty, "agents", empty, "agent-webhooks", empty, "events",
+			kit.Object{"max_webhook_text_bytes", maxEvent}, "event-stream", empty,
+			"sessions", empty, "exec",
 			kit.Object{"max_request_body_bytes", maxBody, "max_queue_size", s.cfg.QueueSize, "queue_wait_timeout_ms",
 				s.cfg.QueueWait.Milliseconds(),
 				"command_timeout_ms", s.cfg.Timeout.Milliseconds(), "shell", noShell == nil},
-			"mcp", none, "memory", none}}, nil
+			"mcp", empty, "memory", empty}}, nil
 }
 
-// instance returns the label and the role that daemon.json in the data directory gives to this daemon. It reads the
-// file each time. Any other role than those that clients know becomes "unknown".
+// instance returns the label and the role of this daemon from daemon.json in the data directory. It reads the file
+// each time. A role that clients do not know becomes "unknown".
 func (s *Server) instance() (label, role string) {
 	label, role = "stringd", "unknown"
-	var said struct {
+	var config struct {
 		Label string `json:"instance_label"`
 		Role  string `json:"role"`
 	}
 	b, err := os.ReadFile(filepath.Join(s.cfg.Data, "daemon.json"))
-	if err != nil || json.Unmarshal(b, &said) != nil {
+	if err != nil || json.Unmarshal(b, &config) != nil {
 		return label, role
 	}
-	if strings.TrimSpace(said.Label) != "" {
-		label = strings.TrimSpace(said.Label)
+	if strings.TrimSpace(config.Label) != "" {
+		label = strings.TrimSpace(config.Label)
 	}
-	if slices.Contains([]string{"production", "dev", "test"}, said.Role) {
-		role = said.Role
+	if slices.Contains([]string{"production", "dev", "test"}, config.Role) {
+		role = config.Role
 	}
 	return label, role
 }

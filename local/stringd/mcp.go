@@ -153,7 +153,8 @@ func parseMessages(b []byte) (out []message, batch bool, err error) {
 	return out, batch, nil
 }
 
-// maxBatch bounds the messages of a batch. A message of a few bytes takes a hundred times that when decoded.
+// maxBatch bounds the messages of a batch, because a message of a few bytes takes a hundred times as much when
+// decoded.
 const maxBatch = 1000
 
 func parseBatch(b []byte) ([]message, error) {
@@ -270,7 +271,7 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) kit.Object {
 	return toolText(envelope(t.Name, res.Body()), !res.OK())
 }
 
-// envelope marks the beginning and the end of a command's text. It escapes such marks in the text, so that the text
+// envelope marks the beginning and the end of a command's text. It escapes marks inside the text, so that the text
 // cannot end the envelope.
 func envelope(topic, body string) string {
 	return "<𝒞=string:" + topic + ">\n" + envelopeEscaper.Replace(body) + "\n</𝒞>"
@@ -278,7 +279,7 @@ func envelope(topic, body string) string {
 
 var envelopeEscaper = strings.NewReplacer("</𝒞", `<\/𝒞`, "<𝒞", `<\𝒞`)
 
-// mcpListen serves the stream for messages of the server. This server sends only pings.
+// mcpListen serves the stream for messages from the server. This server sends only pings.
 func (s *Server) mcpListen(w http.ResponseWriter, r *http.Request) error {
 	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/event-stream") {
 		return rpcErrorf(http.StatusNotAcceptable, rpcTransport, "Not Acceptable: Client must accept text/event-stream")

@@ -23,7 +23,7 @@ const (
 	rpcVersion = -32022
 )
 
-// The members of _meta that are read.
+// Members of _meta.
 const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
@@ -62,7 +62,7 @@ func stateless(r *http.Request, messages []message) bool {
 }
 
 func (m message) params() (p requestParams) {
-	_ = json.Unmarshal(m.Params, &p) // parameters of another type have none of these
+	_ = json.Unmarshal(m.Params, &p) // parameters of another type have no such members
 	return p
 }
 
@@ -111,9 +111,9 @@ func (m message) checkHeaders(h http.Header) error {
 	case version != header:
 		return bad(rpcHeader, "MCP-Protocol-Version %q is not the message's, %q", header, version)
 	case version != statelessVersion:
-		no := rpcError(m.ID, rpcVersion, "Unsupported protocol version")
-		no[3] = append(no[3].(kit.Object), "data", kit.Object{"supported", supportedVersions, "requested", version})
-		return &httpError{http.StatusBadRequest, no}
+		rpcErr := rpcError(m.ID, rpcVersion, "Unsupported protocol version")
+		rpcErr[3] = append(rpcErr[3].(kit.Object), "data", kit.Object{"supported", supportedVersions, "requested", version})
+		return &httpError{http.StatusBadRequest, rpcErr}
 	case len(p.Meta[metaCapabilities]) == 0:
 		return bad(rpcParams, "_meta: %s is missing", metaCapabilities)
 	case h.Get("Mcp-Method") != m.Method:

@@ -71,7 +71,7 @@ func (a *agent) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// registry holds the agents in order of registration. A change is visible after it is on disk.
+// registry holds the agents in order of registration. A change becomes visible when it is on disk.
 type registry struct {
 	path string
 	keys *seal.Ring // seals the file; nil: it is plain
@@ -136,13 +136,13 @@ func (r *registry) byToken(token string) (found agent, ok bool) {
 	return found, ok
 }
 
-// change computes a new list from the old one, and uses it once it is on disk.
+// change computes a new list from the old one, writes it to disk, and then uses it.
 func (r *registry) change(f func([]agent) []agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := f(append([]agent{}, r.list...)) // of none the file has an empty list
+	next := f(append([]agent{}, r.list...)) // an empty list is [] in the file, not null
 	var out bytes.Buffer
-	if err := json.Indent(&out, kit.Must(next), "", "  "); err != nil {
+	if err := json.Indent(&out, kit.MustJSON(next), "", "  "); err != nil {
 		return err
 	}
 	out.WriteByte('\n')
@@ -159,7 +159,7 @@ func (r *registry) put(id string, edit func(*agent)) (created bool, err error) {
 		i := find(l, id)
 		if created = i < 0; created {
 			l = append(l, agent{Agent: state.Agent{ID: id, Allowed: []string{}}, Token: newToken(),
-				Created: time.Now().UTC().Format(inbox.Stamp)})
+				Created: time.Now().UTC().Format(inbox.TimeFormat)})
 			i = len(l) - 1
 		}
 		edit(&l[i])

@@ -32,7 +32,7 @@ type Config struct {
 	Roots      []string // directories that may contain homes and allowed paths, besides Agents
 	Closed     []string // directories in the roots that agents must not reach, such as the node's home
 	Origins    []string // none; of the web pages that may send requests
-	Token      string   // accepts clients that are not known to be the node's user; empty: none
+	Token      string   // lets in clients that are not known to run as the node's user; empty: none
 	TokenFile  string   // path of the token, for the message to rejected clients
 	Memory     api.At   // its scopes (api.Programs and so on) decide whether agents run programs, use files, call other hosts and stop the daemon
 	Version    string
@@ -123,7 +123,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 	d := &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.EqualSecrets(bearer, cfg.Token) }}
 	s.sessions = &sessions{set: s.settings, byKey: map[key]*session{}}
-	// Requests get their own context, so that those that wait for a turn still get an answer when the daemon stops.
+	// Requests have their own context, so that a request in a queue still gets an answer when the daemon stops.
 	s.endHTTP = s.AcceptHTTP(s.ln, d, context.Background(), s.forbid, s.handler())
 	return s, nil
 }
@@ -144,8 +144,8 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// unlockDir unlocks the directory before it closes the file, because a program that is just being started may hold a
-// copy of the descriptor, and with it the lock.
+// unlockDir unlocks the directory before it closes the file. A program that is just being started may hold a copy of
+// the descriptor, which would keep the lock.
 func unlockDir(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
@@ -159,7 +159,7 @@ const drainTimeout = time.Second
 // Close stops the daemon: it closes the listener, ends the streams and kills the shells with their programs.
 func (s *Server) Close() error {
 	s.once.Do(func() {
-		s.Cut()
+		s.Cancel()
 		s.streams.closeAll()
 		s.sessions.closeAll()
 		s.err = s.endHTTP(drainTimeout)

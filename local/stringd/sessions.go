@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// session is one topic of one agent, with its queue. Invariant: waiting is empty unless busy.
+// session is one topic of one agent, with its queue. Invariant: waiting is empty unless busy is set.
 type session struct {
 	id    key
 	state *state.Session
@@ -41,7 +41,8 @@ var (
 	errSessionClosed = errors.New("session closed")
 )
 
-// acquire waits for the turn of the session. The caller must release it.
+// acquire waits until the caller may run a command in the session. The caller then calls release. At most size
+// callers may wait, each for the time wait.
 func (x *session) acquire(ctx context.Context, size int, wait time.Duration) error {
 	x.mu.Lock()
 	if x.closed {
@@ -57,41 +58,41 @@ func (x *session) acquire(ctx context.Context, size int, wait time.Duration) err
 		x.mu.Unlock()
 		return errQueueFull
 	}
-	me := make(waiter, 1)
-	x.waiting = append(x.waiting, me)
+	turn := make(waiter, 1)
+	x.waiting = append(x.waiting, turn)
 	x.mu.Unlock()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	var why error
+	var reason error
 	select {
-	case granted := <-me:
+	case granted := <-turn:
 		if !granted {
 			return errSessionClosed
 		}
-		if ctx.Err() != nil { // the client has gone too: the command must not run
+		if ctx.Err() != nil { // the client is gone, so the command must not run
 			x.release()
 			return errClientGone
 		}
 		return nil
 	case <-timer.C:
-		why = errQueueTimeout
+		reason = errQueueTimeout
 	case <-ctx.Done():
-		why = errClientGone
+		reason = errClientGone
 	}
 	x.mu.Lock()
-	if i := slices.Index(x.waiting, me); i >= 0 {
+	if i := slices.Index(x.waiting, turn); i >= 0 {
 		x.waiting = slices.Delete(x.waiting, i, i+1)
 		x.mu.Unlock()
-		return why
+		return reason
 	}
 	x.mu.Unlock()
-	if <-me { // the turn was granted meanwhile: pass it on
+	if <-turn { // the turn was granted meanwhile, so pass it on
 		x.release()
 	}
-	return why
+	return reason
 }
 
-// tryAcquire takes the turn if it is free. It does not wait.
+// tryAcquire is like acquire, but does not wait. It returns false if the session is busy.
 func (x *session) tryAcquire() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -102,7 +103,7 @@ func (x *session) tryAcquire() bool {
 	return true
 }
 
-// release passes the turn to the next waiter.
+// release lets the next waiter run, or makes the session idle.
 func (x *session) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -114,7 +115,7 @@ func (x *session) release() {
 	x.waiting = x.waiting[1:]
 }
 
-// close rejects the waiters and kills the shell. A running command ends by itself.
+// close rejects the waiters and kills the shell. It does not wait for a running command.
 func (x *session) close() {
 	x.mu.Lock()
 	x.closed = true

@@ -9,23 +9,24 @@ import (
 	"github.com/cairndb/cairn/local/kit"
 )
 
-// A rollout is Codex's file of a session: a JSON object a line, {"timestamp","type","payload"}. The first line is of
-// the type session_meta and has the session's directory; a tool's use and its result are lines of the type
-// response_item that share a call_id.
+// A rollout is the session file of Codex. Each line is a JSON object {"timestamp","type","payload"}. The first line
+// has the type session_meta and holds the directory of the session. A tool call and its result are lines of the type
+// response_item with the same call_id.
 const (
-	rolloutItem  = "response_item"
-	RolloutBegin = "session_meta"
+	rolloutItem = "response_item"
+	RolloutMeta = "session_meta"
 )
 
-// Patch is Codex's tool that changes files.
+// Patch is the name of Codex's tool that changes files.
 const Patch = "apply_patch"
 
-// shells are the names that versions of Codex have for the tool that runs a command.
+// shells holds the names that the versions of Codex use for the tool that runs a command.
 var shells = map[string]bool{"shell": true, "shell_command": true, "exec_command": true, "local_shell": true}
 
 var rolloutName = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-// SessionOf returns the id of the session that a file is of: its name, or the id at the end of a rollout's.
+// SessionOf returns the session id of a file: its name without the extension, or the id at the end of a rollout's
+// name.
 func SessionOf(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 	if m := rolloutName.FindStringSubmatch(name); m != nil {
@@ -34,7 +35,7 @@ func SessionOf(path string) string {
 	return name
 }
 
-// rolloutBlocks returns the use or the result in an item of a rollout, in the form that Claude Code has for them.
+// rolloutBlocks returns the tool call or the result in an item of a rollout, as a block of Claude Code.
 func rolloutBlocks(payload json.RawMessage) []Block {
 	var item struct {
 		Type      string          `json:"type"`
@@ -71,7 +72,7 @@ func rolloutBlocks(payload json.RawMessage) []Block {
 	return []Block{{Type: "tool_use", ID: item.ID, Name: item.Name, Input: raw}}
 }
 
-// commandOf returns a shell's command as one text: of a list such as bash -lc COMMAND, its last.
+// commandOf returns a shell command as one text. Of a list such as bash -lc COMMAND, it returns COMMAND.
 func commandOf(input any) string {
 	m, ok := input.(map[string]any)
 	if !ok {
@@ -99,8 +100,8 @@ func commandOf(input any) string {
 	return ""
 }
 
-// outputOf returns a result without the envelope that Codex has around it: an object, or lines about the run before
-// Output:.
+// outputOf returns a result without the envelope that Codex wraps around it. The envelope is a JSON object, or lines
+// about the run that end with Output:.
 func outputOf(raw json.RawMessage) json.RawMessage {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -121,8 +122,8 @@ func outputOf(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// rolloutSaid returns what the user or the agent says in an item of a rollout.
-func rolloutSaid(payload json.RawMessage) (role, text string) {
+// rolloutMessage returns the role and the text of a message in an item of a rollout.
+func rolloutMessage(payload json.RawMessage) (role, text string) {
 	var item struct {
 		Type    string          `json:"type"`
 		Role    string          `json:"role"`
@@ -131,17 +132,17 @@ func rolloutSaid(payload json.RawMessage) (role, text string) {
 	if json.Unmarshal(payload, &item) != nil || item.Type != "message" || item.Role != "user" && item.Role != "assistant" {
 		return "", ""
 	}
-	if role, text = said(item.Role, item.Content); strings.HasPrefix(text, "# AGENTS.md instructions") {
+	if role, text = messageText(item.Role, item.Content); strings.HasPrefix(text, "# AGENTS.md instructions") {
 		return "", ""
 	}
 	return role, text
 }
 
-// sessionBegun returns the id of the session that a rollout begins.
-func sessionBegun(payload json.RawMessage) string {
+// beginSessionID returns the session id in the first line of a rollout.
+func beginSessionID(payload json.RawMessage) string {
 	var begin struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(payload, &begin) // a payload of another shape names none
+	_ = json.Unmarshal(payload, &begin) // a payload of another shape has no id
 	return begin.ID
 }

@@ -1,6 +1,6 @@
-// Package transcript reads the session files of coding agents, a line at a time: those of Claude Code, and the rollouts
-// of Codex. It opens no files. SiftCoder's backfill takes the tools' uses and results from it, and `cairn import` what
-// the user and the agent said.
+// Package transcript parses the session files of coding agents line by line: the transcripts of Claude Code and the
+// rollouts of Codex. It opens no files. The backfill of package sift uses the tool calls and their results, and
+// `cairn import` uses the messages of the user and the agent.
 package transcript
 
 import (
@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// A line of either kind, as far as it matters.
+// line holds the fields of a line of either format that are used.
 type line struct {
 	Type      string `json:"type"`
 	Timestamp string `json:"timestamp"`
 	UUID      string `json:"uuid"`
 	Session   string `json:"sessionId"`
-	Meta      bool   `json:"isMeta"` // the client wrote it, in the name of the user
+	Meta      bool   `json:"isMeta"` // written by the client in the user's name
 	Message   struct {
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
 	Payload json.RawMessage `json:"payload"` // of a rollout
 }
 
-// A Block of a message is a tool's use, or its result.
+// A Block is a tool call or its result, as a part of a message.
 type Block struct {
 	Type      string          `json:"type"` // tool_use or tool_result
 	ID        string          `json:"id"`
@@ -37,18 +37,18 @@ type Block struct {
 // A Line is the content of one line of a session.
 type Line struct {
 	At      time.Time
-	Tool    string // whose session it is: claude-code or codex; blank for a line of neither
-	Session string // blank where the line does not say
-	ID      string // of the line, in its session; a rollout's lines have none
+	Tool    string // claude-code or codex; empty for any other line
+	Session string // empty if the line has none
+	ID      string // of the line in its session; empty in a rollout
 	Blocks  []Block
-	Role    string // user or assistant, where one of them said something
-	Text    string // what they said
+	Role    string // of a message: user or assistant
+	Text    string // of the message
 }
 
 // ErrBroken reports a line that is not JSON.
 var ErrBroken = errors.New("a line that is not JSON")
 
-// Parse reads a line. A line of another role or shape tells nothing, and is not an error.
+// Parse parses a line. For a line of another type or shape it returns an empty Line and no error.
 func Parse(raw []byte) (l Line, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return l, nil
@@ -68,9 +68,9 @@ func Parse(raw []byte) (l Line, err error) {
 	switch in.Type {
 	case rolloutItem:
 		l = Line{At: at, Tool: "codex", Blocks: rolloutBlocks(in.Payload)}
-		l.Role, l.Text = rolloutSaid(in.Payload)
-	case RolloutBegin:
-		l = Line{At: at, Tool: "codex", Session: sessionBegun(in.Payload)}
+		l.Role, l.Text = rolloutMessage(in.Payload)
+	case RolloutMeta:
+		l = Line{At: at, Tool: "codex", Session: beginSessionID(in.Payload)}
 	case "assistant", "user":
 		if len(in.Message.Content) == 0 {
 			return l, nil
@@ -78,19 +78,19 @@ func Parse(raw []byte) (l Line, err error) {
 		l = Line{At: at, Tool: "claude-code", Session: in.Session, ID: in.UUID}
 		l.Blocks = blocks(in.Message.Content, map[string]string{"assistant": "tool_use", "user": "tool_result"}[in.Type])
 		if !in.Meta {
-			l.Role, l.Text = said(in.Type, in.Message.Content)
+			l.Role, l.Text = messageText(in.Type, in.Message.Content)
 		}
 	}
 	return l, nil
 }
 
-// blocks returns the blocks of a type in a message's content, which may be a text.
+// blocks returns the blocks of a type in the content of a message. Content that is plain text has no blocks.
 func blocks(content json.RawMessage, want string) (found []Block) {
-	var each []json.RawMessage
-	if json.Unmarshal(content, &each) != nil {
+	var items []json.RawMessage
+	if json.Unmarshal(content, &items) != nil {
 		return nil
 	}
-	for _, e := range each {
+	for _, e := range items {
 		var b Block
 		if json.Unmarshal(e, &b) == nil && b.Type == want {
 			found = append(found, b)
@@ -99,9 +99,9 @@ func blocks(content json.RawMessage, want string) (found []Block) {
 	return found
 }
 
-// said returns what a message says in words: its text, or its blocks of text. What clients add in tags, such as the
-// environment or a command's output, is left out.
-func said(role string, content json.RawMessage) (string, string) {
+// messageText returns the text of a message: its plain text, or its text blocks joined. It skips texts in tags, which
+// clients add, such as the environment or the output of a command.
+func messageText(role string, content json.RawMessage) (string, string) {
 	var texts []string
 	var one string
 	var many []struct {

@@ -129,7 +129,7 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.Out, "%s\n", kit.Must(kit.Object{"Authorization", "Bearer " + token}))
+		_, err = fmt.Fprintf(s.Out, "%s\n", kit.MustJSON(kit.Object{"Authorization", "Bearer " + token}))
 		return err
 	}
 	at := slices.IndexFunc(t.events, func(e event) bool { return e.name == eventName })
@@ -147,7 +147,7 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 	}
 	switch e.action {
 	case printContext:
-		if _, err := fmt.Fprintf(s.Out, "%s\n", kit.Must(t.contextAnswer(e, r.projectContext(ctx, m.dir)))); err != nil {
+		if _, err := fmt.Fprintf(s.Out, "%s\n", kit.MustJSON(t.contextAnswer(e, r.projectContext(ctx, m.dir)))); err != nil {
 			return err
 		}
 		return r.sendSpooled(ctx, answerTimeout)

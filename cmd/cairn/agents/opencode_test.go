@@ -21,7 +21,7 @@ func TestOpenCodeReadsWholeCharacters(t *testing.T) {
 	hook := filepath.Join(dir, "cairn")
 	for name, content := range map[string]string{
 		hook:                            "#!/bin/sh\ncat >/dev/null\nprintf '{\"additionalContext\":\"Zo\\303'\nsleep 0.3\nprintf '\\253 leads\"}\\n'\n",
-		filepath.Join(dir, "cairn.mjs"): strings.ReplaceAll(opencodePlugin, "CAIRN", string(kit.Must(hook))),
+		filepath.Join(dir, "cairn.mjs"): strings.ReplaceAll(opencodePlugin, "CAIRN", string(kit.MustJSON(hook))),
 		filepath.Join(dir, "run.mjs"): `import { Cairn } from "./cairn.mjs"
 const out = { system: [] }
 await (await Cairn({ directory: "." }))["experimental.chat.system.transform"]({ sessionID: "s" }, out)

@@ -108,7 +108,7 @@ func (s target) hookCommand(tool, event string) string {
 }
 
 func jsonEntry(file string, v any, at ...string) writtenEntry {
-	return writtenEntry{File: file, Format: "json", Entry: edit.Entry{At: at, Value: string(kit.Must(v))}}
+	return writtenEntry{File: file, Format: "json", Entry: edit.Entry{At: at, Value: string(kit.MustJSON(v))}}
 }
 
 func jsonElement(file string, v any, at ...string) writtenEntry {

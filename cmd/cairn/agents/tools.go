@@ -38,9 +38,9 @@ func codex() tool {
 	t.entries = func(s target) []writtenEntry {
 		table := "[mcp_servers.cairn]\n"
 		if s.stdio {
-			table += fmt.Sprintf("command = %s\nargs = %s\n", kit.Must(s.program), kit.Must(s.mcpArgs))
+			table += fmt.Sprintf("command = %s\nargs = %s\n", kit.MustJSON(s.program), kit.MustJSON(s.mcpArgs))
 		} else {
-			table += fmt.Sprintf("url = %s\nhttp_headers_helper = %s\n", kit.Must(s.url), kit.Must(s.hookCommand(t.name, headersEvent)))
+			table += fmt.Sprintf("url = %s\nhttp_headers_helper = %s\n", kit.MustJSON(s.url), kit.MustJSON(s.hookCommand(t.name, headersEvent)))
 		}
 		dir := s.projectOrUser(".codex", t.configDir(s))
 		all := []writtenEntry{{File: filepath.Join(dir, "config.toml"), Format: "toml",
@@ -70,7 +70,7 @@ func opencode() tool {
 		if s.stdio {
 			server = kit.Object{"type", "local", "command", append([]string{s.program}, s.mcpArgs...), "enabled", true}
 		}
-		plugin := strings.ReplaceAll(opencodePlugin, "CAIRN", string(kit.Must(s.program)))
+		plugin := strings.ReplaceAll(opencodePlugin, "CAIRN", string(kit.MustJSON(s.program)))
 		if !s.capture {
 			plugin, _, _ = strings.Cut(plugin, "  // captures\n")
 			plugin += "})\n"

@@ -42,7 +42,7 @@ func Raw(w io.Writer) io.Writer {
 // Write implements io.Writer.
 func (s *escaper) Write(b []byte) (int, error) {
 	text := append(s.partial, b...)
-	whole := kit.Whole(text)
+	whole := kit.CompleteRunes(text)
 	_, err := io.WriteString(s.w, Escape(string(text[:whole])))
 	s.partial = append([]byte(nil), text[whole:]...)
 	if err != nil {

@@ -66,7 +66,7 @@ func rewriteValue(d *json.Decoder, out *bytes.Buffer, isTime, free bool) error {
 			t = time.UnixMicro(int64(math.Round(x * 1e6))).UTC().Format(time.RFC3339Nano)
 		}
 	}
-	out.Write(kit.Must(t)) // cannot fail: the token came from JSON
+	out.Write(kit.MustJSON(t)) // cannot fail: the token came from JSON
 	return nil
 }
 
@@ -92,7 +92,7 @@ func rewriteContainer(d *json.Decoder, out *bytes.Buffer, begin json.Delim, free
 			if !first {
 				out.WriteByte(',')
 			}
-			out.Write(kit.Must(name))
+			out.Write(kit.MustJSON(name))
 			out.WriteByte(':')
 		} else if !first {
 			out.WriteByte(',')

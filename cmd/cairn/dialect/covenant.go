@@ -144,6 +144,6 @@ func anyRequest(_ *pflag.FlagSet, args []string) (any, error) {
 			return nil, cli.Usagef("%s is not a JSON object", args[1])
 		}
 	}
-	request["kind"] = kit.Must(args[0])
+	request["kind"] = kit.MustJSON(args[0])
 	return request, nil
 }

@@ -161,17 +161,17 @@ func toJSON(k field.Kind, texts []string) json.RawMessage {
 		return json.RawMessage(texts[0])
 	}
 	if k.Item != nil {
-		return kit.Must(api.Each(texts, func(t string) json.RawMessage { return toJSON(*k.Item, []string{t}) }))
+		return kit.MustJSON(api.Each(texts, func(t string) json.RawMessage { return toJSON(*k.Item, []string{t}) }))
 	}
 	text := texts[0]
 	number, notNumber := strconv.ParseFloat(text, 64)
 	switch {
 	case k.Type == "string", k.Name == "date" && notNumber != nil:
-		return kit.Must(text)
+		return kit.MustJSON(text)
 	case k.Type == "boolean":
-		return kit.Must(text == "true" || text == "1")
+		return kit.MustJSON(text == "true" || text == "1")
 	case notNumber == nil && !json.Valid([]byte(text)): // such as .5 or +5, which JSON does not allow
-		return kit.Must(number)
+		return kit.MustJSON(number)
 	}
 	return json.RawMessage(text)
 }

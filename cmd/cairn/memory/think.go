@@ -38,7 +38,7 @@ func think(ctx context.Context, s *cli.Streams, t *cli.Target, v verb, given Giv
 		given["run_pattern_mining"], given["run_personality"] = []string{"false"}, []string{"false"} // once is enough: done in the first round
 	}
 	shown.end()
-	return v.printAnswer(s, t.JSON, kit.Must(sum))
+	return v.printAnswer(s, t.JSON, kit.MustJSON(sum))
 }
 
 // thinkProgress prints on stderr how many memories are left to read.

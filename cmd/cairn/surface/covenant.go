@@ -19,7 +19,7 @@ func openCovenant(_ context.Context, h *host) (func() error, error) {
 		return nil, nil
 	}
 	cfg := covenant.Config{Home: home, Memory: h.memory("covenant", "default"), Node: h.line.NodeID, Secret: h.secret,
-		HTTP: cmp.Or(c.HTTP, h.port(5, 8421)), Origins: c.Origins, NoBootstrap: !serve.Or(c.Bootstrap, true), ShowScore: c.Score,
+		HTTP: cmp.Or(c.HTTP, h.port(5, 8421)), Origins: c.Origins, NoBootstrap: !serve.ValueOr(c.Bootstrap, true), ShowScore: c.Score,
 		Keys: h.node.Keys(), Logger: h.log.With("surface", "covenant")}
 	if cfg.HTTP == "off" {
 		cfg.HTTP = ""

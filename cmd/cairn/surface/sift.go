@@ -20,7 +20,7 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 	}
 	cfg := sift.Config{Home: home, NS: cmp.Or(c.NS, os.Getenv("SIFTCODER_NS")),
 		Memory:  h.memory("sift", cmp.Or(c.Database, "default"), append(h.stopScope(), api.Files, api.Git)...),
-		Private: !serve.Or(c.Shared, true), Names: c.Names, Transcripts: c.Transcripts, Rollouts: c.Rollouts,
+		Private: !serve.ValueOr(c.Shared, true), Names: c.Names, Transcripts: c.Transcripts, Rollouts: c.Rollouts,
 		Logger: h.log.With("surface", "sift")}
 	if h.dev {
 		cfg.Stop = h.stop

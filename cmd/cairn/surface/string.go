@@ -29,7 +29,7 @@ func openString(_ context.Context, h *host) (func() error, error) {
 	if c.Outbound {
 		also = append(also, api.Network)
 	}
-	shell := serve.Or(c.Shell, h.dev)
+	shell := serve.ValueOr(c.Shell, h.dev)
 	cfg := stringd.Config{
 		Origins: c.Origins, FullAccess: c.Access == "full", TokenFile: filepath.Join(h.home, "string.token"),
 		Addr:    h.port(config.StringOffset, stringPort()),

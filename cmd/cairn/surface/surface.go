@@ -111,7 +111,7 @@ func (h *host) memory(surface, database string, also ...api.Scope) api.At {
 
 // stopScope returns the scope to stop the node, if clients on this host may have it.
 func (h *host) stopScope() []api.Scope {
-	if !serve.Or(h.local.AllowShutdown, h.dev) {
+	if !serve.ValueOr(h.local.AllowShutdown, h.dev) {
 		return nil
 	}
 	return []api.Scope{api.Stop}

@@ -232,7 +232,7 @@ func (e entity) facts() (rows []json.RawMessage) {
 	}
 	for _, key := range keys {
 		rows = append(rows,
-			kit.Must(textRow(map[string]string{"type": "memory", "namespace": api.GraphNamespace,
+			kit.MustJSON(textRow(map[string]string{"type": "memory", "namespace": api.GraphNamespace,
 				"source": api.GraphNamespace, "key": key, "text": texts[key]})))
 	}
 	return rows

@@ -8,10 +8,10 @@
 // first; C the SHA-256 of the text P + "\n" + H. All are lower-case hex. Changing a line breaks its anchor and every
 // later one. On a node that encrypts each line of both files is sealed, and the hashes are of the plain lines.
 //
-// The cost of an append does not depend on the length: the tail is in memory. Before each append, the sizes and
-// inodes of the files are compared with those after the last write. If they differ, another process has written, and
-// the log rejects appends until the two files have the same number of lines. It never makes anchors for lines that it
-// did not write.
+// The cost of an append does not depend on the length of the files, because the last hash is in memory. Before each
+// append, the sizes and inodes of the files are compared with those after the last write. If they differ, another
+// process has written, and the log rejects appends until the two files have the same number of lines. It never makes
+// anchors for lines that it did not write.
 //
 // Times never decrease along the file, even if the clock goes back. Lines are written at once and synced within a
 // tenth of a second. Only one process may open the files.
@@ -38,8 +38,8 @@ import (
 // LinePlace is the associated data of the sealed lines of both files.
 const LinePlace = "covenant audit"
 
-// openLine decrypts a line and removes its newline. A line that cannot be decrypted is returned as it is; it is
-// reported as changed.
+// openLine decrypts a line and removes its newline. A line that cannot be decrypted is returned unchanged, so that
+// Verify reports it as changed.
 func openLine(keys *seal.Ring, line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	if plain, err := keys.OpenLine(line, LinePlace); err == nil {
@@ -65,7 +65,7 @@ type anchor struct {
 	Chain     string `json:"chain_hash_hex"`
 }
 
-// ErrLengths rejects an append while the files differ in length.
+// ErrLengths rejects an append while the two files have different numbers of lines.
 var ErrLengths = errors.New("audit files changed behind the log: their lengths differ")
 
 var zeroHash = strings.Repeat("0", 64)
@@ -123,7 +123,7 @@ func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
 	}
 	size := l.events.Size()
 	if err := l.write(line, e); err != nil {
-		// An event without its anchor would make the files differ for good.
+		// An event without its anchor would make the files differ permanently.
 		return errors.Join(err, l.events.Cut(size))
 	}
 	l.dirty = true
@@ -175,7 +175,7 @@ func (l *Log) sync() error {
 	l.dirty = false
 	events, chain := l.events, l.chain
 	l.mu.Unlock()
-	// Without the lock: a purge may close the files meanwhile, and syncs its own files.
+	// The lock is not held: a purge may close the files meanwhile, but it syncs the files that replace them.
 	err := errors.Join(events.Sync(), chain.Sync())
 	if errors.Is(err, os.ErrClosed) {
 		return nil

@@ -130,7 +130,7 @@ func TestTamperingShows(t *testing.T) {
 	}
 }
 
-// TestCrash cuts the files where a dying process can leave them, and opens again.
+// TestCrash truncates the files at points where a dying process may leave them, and opens the log again.
 func TestCrash(t *testing.T) {
 	whole := t.TempDir()
 	l := open(t, whole)
@@ -151,7 +151,7 @@ func TestCrash(t *testing.T) {
 			t.Errorf("cut at %v: %+v", cut, r)
 		}
 	}
-	// Two events without anchors are not ours: nothing is blessed.
+	// A crash leaves at most one event without an anchor. If there are two, the log makes no anchors for them.
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, eventsFile), ev, 0o600)
 	os.WriteFile(filepath.Join(dir, chainFile), ch[:anchor], 0o600)
@@ -177,7 +177,7 @@ func TestPurge(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	closeOnce(l)
-	// A crash between the two renames: the sidecar is new, the events are the old ones.
+	// A crash between the two renames: the chain file is new, and the event file is old.
 	old, _ := os.ReadFile(filepath.Join(dir, eventsFile))
 	l = open(t, dir)
 	l.Purge(1008)
@@ -194,7 +194,7 @@ func TestPurge(t *testing.T) {
 
 func TestLastReadsBackwards(t *testing.T) {
 	l := open(t, t.TempDir())
-	long := strings.Repeat("x", 200_000) // longer than a step
+	long := strings.Repeat("x", 200_000) // longer than readSize
 	for i := range 500 {
 		kind := any(i)
 		if i%100 == 50 {
@@ -236,8 +236,8 @@ func TestClockGoesBack(t *testing.T) {
 	}
 }
 
-// TestAppendStaysFlat compares a log of a hundred thousand rows with a new one next to it, turn by turn: a machine
-// that is busy is busy for both, and takes a few turns more.
+// TestAppendStaysFlat compares appends to a log of a hundred thousand rows with appends to a new one, in alternating
+// rounds. A busy machine slows both down, and needs a few more rounds.
 func TestAppendStaysFlat(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Whatever the two files hold, checking them gives a report or says why not, and a log that opens and appends is
-// valid behind what it found valid.
+// For any content of the two files, Verify returns a report or an error. If a log opens and appends, the new rows are
+// valid after the rows that it found valid.
 func FuzzFiles(f *testing.F) {
 	f.Add([]byte(vectorEvents), []byte(""))
 	f.Add([]byte("{}\n{}\n"), []byte(`{"index":0}`+"\n"))

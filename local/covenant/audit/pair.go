@@ -51,8 +51,8 @@ func (l *Log) openPair(open func(path, place string, keys *seal.Ring) (*journal.
 
 func (p pair) close() error { return errors.Join(p.events.Close(), p.chain.Close()) }
 
-// checkSealed rejects a file with plain lines on a node that encrypts. It ignores read errors, which recoverTail
-// reports.
+// checkSealed rejects a file with plain lines on a node that encrypts. It ignores read errors, because recoverTail
+// reports them.
 func (l *Log) checkSealed(name string, f *journal.File) error {
 	for line, err := range f.Lines() {
 		if err == nil && l.keys != nil && line[0] == '{' {
@@ -126,7 +126,7 @@ func (l *Log) recoverTail() error {
 	return err
 }
 
-// checkUnchanged returns an error if another process has changed the files so that they differ in length. While they
+// checkUnchanged returns an error if another process has changed the files and their lengths differ. While they
 // differ, every append checks again.
 func (l *Log) checkUnchanged() error {
 	events, err := l.events.Changed()
@@ -138,12 +138,12 @@ func (l *Log) checkUnchanged() error {
 		return err
 	}
 	l.consistent = false
-	there, err := l.openPair(journal.Open, "")
+	reopened, err := l.openPair(journal.Open, "")
 	if err != nil {
 		return err
 	}
-	_ = l.close() // the paths may name other files by now
-	l.pair = there
+	_ = l.close() // another process may have replaced the files at the paths
+	l.pair = reopened
 	ev, ch, err := l.readEnds()
 	if err != nil {
 		return err

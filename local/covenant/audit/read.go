@@ -85,12 +85,13 @@ func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out
 	return out, err
 }
 
-// readSize is the number of bytes that are read backwards at once. Longer lines take more.
+// readSize is the number of bytes of one backward read. A longer line needs a larger read.
 const readSize = 64 << 10
 
-// backwards calls visit with the complete lines, including their newlines, from the last to the first.
+// backwards calls visit with the complete lines, including their newlines, from the last to the first, until visit
+// returns false.
 func (r *Reader) backwards(visit func(p Offset, line []byte) bool) error {
-	var have []byte // the bytes from at on that were not visited yet
+	var have []byte // bytes that were read, from at on, and not visited yet
 	for at := r.Size(); at > 0; {
 		n := min(at, max(readSize, int64(len(have)))) // doubles for long lines
 		at -= n

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A sealed log does what a plain one does, and cannot be read, nor changed unnoticed.
+// An encrypted log works like a plain one. It cannot be read, and a change does not go unnoticed.
 func TestSealedLog(t *testing.T) {
 	dir, keys := t.TempDir(), seal.Ephemeral([]seal.Master{seal.NewMaster()})
 	reopen := func() *Log {

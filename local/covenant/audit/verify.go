@@ -26,9 +26,9 @@ type Report struct {
 // maxFailures bounds a report, because a changed line breaks all later ones.
 const maxFailures = 10_000
 
-// Verify reads both files again and recomputes the chain.
+// Verify reads both files and recomputes the chain.
 func (l *Log) Verify() (Report, error) {
-	l.mu.Lock() // held only while the files are opened: later events are not checked
+	l.mu.Lock() // held only while the files are opened, because later events are not checked
 	events, err := l.read(eventsFile)
 	if err != nil {
 		l.mu.Unlock()
@@ -130,12 +130,13 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	}
 	cutoff := max(before, l.cutoff)
 	err = errors.Join(fresh.events.Flush(), fresh.chain.Flush(), fresh.events.Sync(), fresh.chain.Sync(),
-		syncwriter.Replace(l.path(cutoffFile), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600)) // also syncs the names of the new files
+		// Also syncs the names of the new files.
+		syncwriter.Replace(l.path(cutoffFile), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600))
 	if err != nil {
 		return 0, errors.Join(err, fresh.discard())
 	}
 	if err = fresh.chain.Rename(l.path(chainFile)); err == nil {
-		err = syncwriter.Dir(l.dir) // the chain must be replaced first
+		err = syncwriter.Dir(l.dir) // the chain must be replaced on disk before the events
 	}
 	if err == nil {
 		err = fresh.events.Rename(l.path(eventsFile))
@@ -145,7 +146,7 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	}
 	_ = l.close() // the renamed files have replaced them
 	l.pair, l.rows, l.tail, l.cutoff, l.consistent = fresh.pair, fresh.rows, fresh.tail, cutoff, true
-	return purged, syncwriter.Dir(l.dir) // otherwise a crash could bring the old events back
+	return purged, syncwriter.Dir(l.dir) // without the sync, a crash could bring the old events back
 }
 
 func (p pair) discard() error { return errors.Join(p.events.Discard(), p.chain.Discard()) }

@@ -1,5 +1,5 @@
-// Package canon writes JSON in its one canonical form (RFC 8785): keys in the order of their UTF-16 units, numbers as
-// ECMAScript prints them, no white space. A capability's scope is signed in this form.
+// Package canon writes JSON in canonical form (RFC 8785): keys in the order of their UTF-16 units, numbers as
+// ECMAScript prints them, and no white space. The scope of a capability is signed in this form.
 package canon
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// JSON rewrites one JSON value.
+// JSON converts a JSON value to its canonical form.
 func JSON(raw []byte) ([]byte, error) {
 	v, err := large.JSON(raw)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The canonical form is JSON, says the same, and is its own canonical form.
+// The canonical form is JSON with the same value, and is its own canonical form.
 func FuzzJSON(f *testing.F) {
 	for _, s := range []string{`{"b":1,"a":[1.50,-0,1e21,"é\u0000\ud83d\ude00"]}`, `{"":{"\u20ac":1,"\r":2,"\ufb33":3}}`,
 		`"\ud800"`, `[]`, `1e400`, `1 2`} {

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// AgentID is an identity: a display name and a public key. Two are the same if their keys are.
+// AgentID is an identity: a display name and a public key. Identities with the same key are the same.
 type AgentID struct {
 	Display string `json:"display"`
 	Pubkey  string `json:"pubkey"` // base58 of 32 bytes
@@ -42,8 +42,8 @@ var displayPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+$`)
 // IsDisplay reports whether a text is a valid display name, local@host.
 func IsDisplay(s string) bool { return len(s) <= 256 && displayPattern.MatchString(s) }
 
-// StableID returns a UUID for the id of a record of another protocol, always the same one. same is true if the id is
-// a UUID already.
+// StableID maps the id of a record of another protocol to a UUID, always to the same one. same is true if the id is a
+// UUID already.
 func StableID(rid string) (id string, same bool) {
 	if u, err := uuid.Parse(rid); err == nil {
 		return u.String(), u.String() == rid
@@ -53,5 +53,5 @@ func StableID(rid string) (id string, same bool) {
 
 // ReadAgent reads a required identity.
 func ReadAgent(f *serve.Fields, name string) AgentID {
-	return serve.Need(f, name, serve.Optional[AgentID](f, name, ""))
+	return serve.Required(f, name, serve.Optional[AgentID](f, name, ""))
 }

@@ -65,7 +65,7 @@ func Expiry(g oplog.StoredGrant) *uint64 {
 	return &g.Expires
 }
 
-// Signed reports whether the grantor of a stored capability has signed it, whichever node wrote it.
+// Signed reports whether the signature of a stored capability is valid, whichever node wrote it.
 func Signed(g oplog.StoredGrant) bool {
 	subject, err1 := b58.Decode(g.Subject)
 	grantor, err2 := b58.Decode(g.GrantedBy)
@@ -131,7 +131,7 @@ func (h *Home) recordGrant(subject AgentID, name, signature string) error {
 		"granted_by_display", h.Operator.Display, "signature_b58", signature})
 }
 
-// scopedPrefixes are the actions whose scopes are checked. The scopes of other actions may be anything.
+// scopedPrefixes lists the prefixes of actions whose scopes are checked. Other actions may have any scope.
 var scopedPrefixes = []string{"intent.", "tool.", "memory.", "agent.", "a2a.", "audit.", "peers.", "identity.", "chain."}
 
 // checkScope rejects a scope that cannot be enforced.

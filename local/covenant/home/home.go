@@ -1,6 +1,6 @@
-// Package home holds the state of one node for Covenant: its identity and the operator's, tokens, capabilities that
-// it signs, the mailbox, the audit files, and the door to the memory behind them. It knows no request and no
-// connection.
+// Package home holds Covenant's state of one node: its own identity and the operator's, tokens, the signing of
+// capabilities, the mailbox, the audit files, and the access to the memory. It handles no requests and no
+// connections.
 package home
 
 import (
@@ -32,7 +32,7 @@ type Config struct {
 	Home         string // COVENANT_HOME: the socket and this node's own files
 	Memory       api.At
 	Node         uint32        // id of this node in the cluster, stored in intents and grants
-	Secret       string        // of the cluster; its nodes share the operator's key with it; empty: they do not
+	Secret       string        // of the cluster; encrypts the operator's key that its nodes share; empty: they do not share it
 	NoBootstrap  bool          // a new operator starts without any capability
 	HTTP         string        // address of the HTTP mirror; empty: none
 	Origins      []string      // http://localhost:3000; web pages that may use the mirror
@@ -71,7 +71,7 @@ type Home struct {
 
 // identity holds the key of this node and the operator.
 type identity struct {
-	local    ed25519.PrivateKey // key of this node; also the operator's if this node was the first
+	local    ed25519.PrivateKey // key of this node; also the operator's key if this node was the first
 	resolved chan struct{}      // closed when operator and signer are known
 	Operator AgentID
 	signer   ed25519.PrivateKey // nil when this node does not hold the operator's key
@@ -92,7 +92,7 @@ func (h *Home) OpenFiles() (err error) {
 	if h.Peers, err = openRegistry(filepath.Join(home, "peers", "registry.jsonl"), h.Config.Keys); err != nil {
 		return fmt.Errorf("registry: %w", err)
 	}
-	h.files = append(h.files, func() error { return h.Peers.file.Close() }) // not the method value: a purge replaces the file
+	h.files = append(h.files, func() error { return h.Peers.file.Close() }) // evaluated at the close, because a purge replaces the file
 	if err := h.Peers.operatorToken(h.TokenPath(), Now()); err != nil {
 		return fmt.Errorf("operator token: %w", err)
 	}
@@ -127,9 +127,9 @@ func (h *Home) CloseFiles() (err error) {
 	return err
 }
 
-// TrackInFlight marks a change as in flight until land is called. verify ignores changes in flight, because their
-// state and audit row are not both written yet.
-func (h *Home) TrackInFlight(id string) (land func()) {
+// TrackInFlight marks a change as in flight until done is called. verify skips changes in flight, because their state
+// and audit row are not both written yet.
+func (h *Home) TrackInFlight(id string) (done func()) {
 	h.mu.Lock()
 	h.inFlight[id]++
 	h.mu.Unlock()
@@ -152,8 +152,8 @@ func (h *Home) InFlight() map[string]int {
 // Millis converts a time to the milliseconds of the protocol.
 func Millis(t time.Time) uint64 { return uint64(t.UnixMilli()) }
 
-// StoreError converts an error of the memory to the one that the client gets. subject names the store: memory,
-// permissions, peers.
+// StoreError converts an error of the memory to the error that the client gets. subject names the store: memory,
+// permissions or peers.
 func StoreError(subject string, err error) error {
 	var e *oplog.Error
 	switch {
@@ -174,19 +174,19 @@ func StoreError(subject string, err error) error {
 
 var errAudit = errors.New("audit write failed; refusing to proceed")
 
-// Record writes an audit row. Its type says what happened; the other fields are those that consumers of the audit log
+// Record writes an audit row. Its type names the event; the other fields are those that consumers of the audit log
 // expect.
 func (h *Home) Record(issuer AgentID, row kit.Object) error {
 	return h.PublicError(h.Audit.Append(protocol.NewID(), time.Now(), issuer, row), "audit row not written", errAudit)
 }
 
-// PublicError logs an error of this node's disk and returns the error that the client gets instead.
-func (h *Home) PublicError(err error, logged string, told error) error {
+// PublicError logs an error of this node's disk and returns public, which the client gets instead.
+func (h *Home) PublicError(err error, message string, public error) error {
 	if err == nil {
 		return nil
 	}
-	h.Log.Error(logged, "err", err)
-	return told
+	h.Log.Error(message, "err", err)
+	return public
 }
 
 // Origin returns the name of this node in memories.

@@ -33,8 +33,8 @@ func loadKey(path string) (ed25519.PrivateKey, error) {
 }
 
 // PeerKey returns the public key that this node gives to a peer. It is derived from the name and the node's own key,
-// so that a node recognizes an enrolment that it has begun. It only identifies the peer: nothing is ever signed with
-// it.
+// so that a node recognizes an enrolment that it has begun. The key only identifies the peer; it never signs
+// anything.
 func (h *Home) PeerKey(display string) (string, error) {
 	seed, err := hkdf.Key(sha256.New, h.local.Seed(), nil, "cairn covenant peer "+display, ed25519.SeedSize)
 	if err != nil {
@@ -43,8 +43,8 @@ func (h *Home) PeerKey(display string) (string, error) {
 	return keyText(ed25519.NewKeyFromSeed(seed)), nil
 }
 
-// sealOperatorKey encrypts the operator's key for the replicated log, under a key that is derived from the cluster's
-// secret. Without a secret it returns nil.
+// sealOperatorKey encrypts the operator's key for the replicated log. The encryption key is derived from the
+// cluster's secret. Without a secret, it returns nil.
 func sealOperatorKey(secret string, key ed25519.PrivateKey) ([]byte, error) {
 	box, err := operatorCipher(secret)
 	if box == nil || err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/pause"
 )
 
-// bootstrap lists the actions that a new operator is granted.
-var bootstrap = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge",
+// bootstrapActions lists the actions that a new operator is granted.
+var bootstrapActions = []string{"memory.read", "memory.write", "memory.purge", "audit.purge", "capabilities.purge", "peers.purge",
 	"chain.receipts"}
 
 // operatorName is the display name of a new operator.
@@ -85,28 +85,28 @@ func (h *Home) proposeOperator() error {
 	}
 	now := oplog.At(time.Now())
 	self := AgentID{operatorName, keyText(h.local)}
-	made := &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true,
+	request := &api.KeepIdentityRequest{Identity: &oplog.Identity{Key: self.Pubkey, Display: self.Display, Operator: true,
 		Sealed: sealed, At: now}}
 	if !h.Config.NoBootstrap {
-		for _, action := range bootstrap {
+		for _, action := range bootstrapActions {
 			c := Capability{Subject: self, Action: action, Scope: []byte("{}"), GrantedBy: self}
 			op, err := c.sign(h.local, h.Config.Node, now)
 			if err != nil {
 				return err
 			}
 			op.First = true
-			made.Grants = append(made.Grants, op)
+			request.Grants = append(request.Grants, op)
 		}
 	}
-	_, err = Write(h.Ctx, h, api.KeepIdentity, made)
+	_, err = Write(h.Ctx, h, api.KeepIdentity, request)
 	return err
 }
 
 // auditBootstrap writes the missing audit rows of the bootstrap grants that this node made. They are the first rows
 // of the log, so after a crash the number of rows is the number of grants that have one.
 func (h *Home) auditBootstrap() error {
-	said := h.Audit.Rows()
-	if said >= uint64(len(bootstrap)) || h.Audit.Cutoff() > 0 {
+	recorded := h.Audit.Rows()
+	if recorded >= uint64(len(bootstrapActions)) || h.Audit.Cutoff() > 0 {
 		return nil
 	}
 	a, err := Read(h.Ctx, h, "permissions", api.Grants, &api.GrantsRequest{Subject: h.Operator.Pubkey, First: true, Limit: math.MaxUint64})
@@ -117,8 +117,8 @@ func (h *Home) auditBootstrap() error {
 		if g.Node != h.Config.Node {
 			continue
 		}
-		if said > 0 {
-			said--
+		if recorded > 0 {
+			recorded--
 		} else if err := h.recordGrant(h.Operator, g.Action, g.Signature); err != nil {
 			return err
 		}

@@ -33,11 +33,11 @@ const RegistryPlace = "covenant registry"
 
 // registry holds the tokens of this node. They never leave the node, and only their hashes are on disk.
 type registry struct {
-	mu   sync.Mutex // guards the fields below; held while the file is written, so that rows and file agree
+	mu   sync.Mutex // guards the fields below; also held while the file is written, so that rows and file agree
 	file *journal.Journal[Registration]
-	rows []Registration // in order of registration; a revoked one has both times
+	rows []Registration // in order of registration; a revoked row has both times
 
-	claimed map[string]bool // keys of the peers that are being enrolled
+	claimed map[string]bool // keys of peers whose enrolment is running
 }
 
 func hashToken(token []byte) string {
@@ -65,8 +65,8 @@ func (r *registry) apply(row Registration) {
 	r.rows = append(r.rows, row)
 }
 
-// find returns the index of a token, or -1. It compares every row, so that its duration reveals nothing about a
-// token.
+// find returns the index of a token, or -1. It compares every row in constant time, so that its duration reveals
+// nothing about a token.
 func (r *registry) find(hash string) int {
 	at := -1
 	for i := range r.rows {
@@ -178,7 +178,7 @@ func (r *registry) List() []Registration {
 	return slices.Clone(r.rows)
 }
 
-// operatorToken makes sure that the file holds a live token of the operator. It rejects a file that other users can
+// operatorToken ensures that the file holds a live token of the operator. It rejects a file that other users can
 // read, because the token is the only credential of a client.
 func (r *registry) operatorToken(path string, now uint64) error {
 	raw, err := private.Read(path)
@@ -196,7 +196,7 @@ func (r *registry) operatorToken(path string, now uint64) error {
 	if ok && !known {
 		return r.register(token, nil, now)
 	}
-	_, err = r.Rotate(path, now) // there is none, or it is revoked
+	_, err = r.Rotate(path, now) // the file has no token, or a revoked one
 	return err
 }
 
@@ -217,7 +217,7 @@ func (r *registry) Rotate(path string, now uint64) (string, error) {
 	return text, r.Revoke(now, func(row Registration) bool { return old[row.Token] })
 }
 
-// HasPrefix reports whether a text is the token, or a prefix of its stored beginning.
+// HasPrefix reports whether a text is the whole token, or a prefix of the part that is stored.
 func (row Registration) HasPrefix(text string) bool {
 	if token, ok := decode32(text); ok {
 		return row.Token == hashToken(token)

@@ -9,7 +9,7 @@ import (
 )
 
 // Clients without a token can connect any number of times, and each audit row takes disk space. So only the first
-// failed authentications of a minute have their own rows, and the rest of the minute share one.
+// failed authentications of a minute get their own rows. All others of the minute share one row.
 const (
 	rejectionRows   = 20
 	rejectionWindow = time.Minute
@@ -24,13 +24,13 @@ type rejections struct {
 	end        *time.Timer // ends the window; nil if no window is open
 }
 
-// takeRow reports whether a rejection gets its own row. The first one opens a window; rest is called at its end, to
-// write the row of the others.
-func (r *rejections) takeRow(transport string, rest func()) bool {
+// reserveRow reports whether a rejection gets its own row. The first rejection opens a window. At its end, recordRest
+// writes the row of the others.
+func (r *rejections) reserveRow(transport string, recordRest func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.end == nil {
-		r.end = time.AfterFunc(rejectionWindow, rest)
+		r.end = time.AfterFunc(rejectionWindow, recordRest)
 	}
 	if r.rows < rejectionRows {
 		r.rows++
@@ -41,8 +41,8 @@ func (r *rejections) takeRow(transport string, rest func()) bool {
 	return false
 }
 
-// returnRow undoes takeRow for a row that could not be written.
-func (r *rejections) returnRow() {
+// unreserveRow undoes reserveRow for a row that could not be written.
+func (r *rejections) unreserveRow() {
 	r.mu.Lock()
 	r.rows = max(0, r.rows-1)
 	r.mu.Unlock()
@@ -65,9 +65,9 @@ func (h *Home) FailAuthentication(transport, reason string) (any, error) {
 	if err := h.awaitOperator(h.Ctx); err != nil {
 		return nil, err
 	}
-	if h.rejections.takeRow(transport, h.recordRejections) {
+	if h.rejections.reserveRow(transport, h.recordRejections) {
 		if err := h.recordFailure(transport, reason); err != nil {
-			h.rejections.returnRow()
+			h.rejections.unreserveRow()
 			return nil, err
 		}
 	}
@@ -78,10 +78,10 @@ func (h *Home) recordFailure(transport, reason string) error {
 	return h.Record(h.Operator, kit.Object{"type", "authentication_failed", "transport", transport, "reason", reason})
 }
 
-// recordRejections writes the row for all rejections without their own.
+// recordRejections writes one row for all rejections without their own.
 func (h *Home) recordRejections() {
 	if more, transport := h.rejections.drain(); more > 0 {
 		h.Log.Warn("many clients were refused", "count", more)
-		_ = h.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // record logs its failure
+		_ = h.recordFailure(transport, fmt.Sprintf("%d more of the same minute", more)) // Record logs its own errors
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Whatever rules and text are, an answer names a line of the rules, the last one that matches alone gives the same,
-// and a text is not ignored without a rule.
+// For any rules and text, Check returns a line of the rules, and that rule alone gives the same result. Without a
+// matching rule, no text is ignored.
 func FuzzCheck(f *testing.F) {
 	f.Add("**/*.key\n!keep.key\n/x", "certs/server.key and more")
 	f.Add("secret**word\nsecret*word\n?", "secret pass/word")

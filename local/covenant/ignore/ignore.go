@@ -92,7 +92,7 @@ type matcher struct {
 	starEnds []span // by the position in the pattern after the star
 }
 
-// span records that a star that begins between lo and hi ends at hi, or, if ends is false, matches nowhere.
+// span records that a star that begins between lo and hi ends at hi or, if ends is false, cannot match.
 type span struct {
 	lo, hi    int
 	set, ends bool
@@ -102,25 +102,25 @@ type span struct {
 func (m *matcher) matchAt(si int) bool {
 	const none = -1
 	p, s := m.p, m.s
-	pi, star, start, from, deep := 0, none, 0, 0, false // of the latest star
+	pi, star, starStart, starEnd, crossesSlash := 0, none, 0, 0, false // state of the latest star
 	for {
 		if pi == len(p) {
 			return true
 		}
 		if p[pi] == '*' {
 			if star != none {
-				m.starEnds[star] = span{start, from, true, true}
+				m.starEnds[star] = span{starStart, starEnd, true, true}
 			}
-			deep = pi+1 < len(p) && p[pi+1] == '*'
+			crossesSlash = pi+1 < len(p) && p[pi+1] == '*'
 			for pi < len(p) && p[pi] == '*' {
 				pi++
 			}
-			star, start, from = pi, si, si
+			star, starStart, starEnd = pi, si, si
 			if k := m.starEnds[star]; k.set && k.lo <= si && si <= k.hi {
 				if !k.ends {
 					return false
 				}
-				from, si = k.hi, k.hi
+				starEnd, si = k.hi, k.hi
 			}
 			continue
 		}
@@ -131,12 +131,12 @@ func (m *matcher) matchAt(si int) bool {
 		if star == none {
 			return false
 		}
-		if from >= len(s) || !deep && s[from] == '/' {
-			m.starEnds[star] = span{start, from, true, false}
+		if starEnd >= len(s) || !crossesSlash && s[starEnd] == '/' {
+			m.starEnds[star] = span{starStart, starEnd, true, false}
 			return false
 		}
-		from++
-		pi, si = star, from
+		starEnd++
+		pi, si = star, starEnd
 	}
 }
 

@@ -53,7 +53,7 @@ func TestStarsAreFast(t *testing.T) {
 	text = strings.Repeat("a", 1<<20)
 	for _, p := range []string{"**/.env", "a*b", "a**b", "**b*c", "**a/", "?*?*b"} {
 		for _, s := range []string{text, text + "/", text + "b/"} {
-			Parse(p).Check(s) // in milliseconds, or the test does not end
+			Parse(p).Check(s) // takes milliseconds; quadratic matching would not end in time
 		}
 	}
 }

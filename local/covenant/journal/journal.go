@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// MaxLine bounds a line. It is far above any line that is written, because a text is no longer than its frame.
+// MaxLine bounds a line that is read. Written lines are far shorter, because each text fits a frame.
 const MaxLine = 64 << 20
 
 // rewriteBuffer is the size of a write when a file is rewritten.
@@ -33,7 +33,7 @@ type File struct {
 	size        int64 // bytes written
 	flushSize   int   // Append flushes when buf has this many bytes
 	buf         []byte
-	broken      error // a failed write could not be undone: every later write fails
+	broken      error // set when a failed write could not be undone; every later write fails with it
 }
 
 // Open opens or creates a file. place is the associated data of its sealed lines, so that a line of another file
@@ -110,12 +110,12 @@ func (f *File) Sync() error { return f.file.Sync() }
 
 // Changed reports whether another process has written to the file or replaced it.
 func (f *File) Changed() (bool, error) {
-	there, err := os.Stat(f.path)
+	current, err := os.Stat(f.path)
 	if err != nil {
 		return false, err
 	}
 	ours, err := f.file.Stat()
-	return err == nil && (there.Size() != f.size || !os.SameFile(there, ours)), err
+	return err == nil && (current.Size() != f.size || !os.SameFile(current, ours)), err
 }
 
 // Rename moves the file to a path and replaces the file there.

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// replayed opens a journal of texts and gives what is in it.
+// replayed opens a journal of texts and returns its values.
 func replayed(t *testing.T, path string, keys *seal.Ring) (*Journal[string], []string) {
 	t.Helper()
 	var all []string
@@ -23,7 +23,7 @@ func replayed(t *testing.T, path string, keys *seal.Ring) (*Journal[string], []s
 	return j, all
 }
 
-// What was committed is there when the journal is opened again, replaced or not, and a line that a crash tore is not.
+// Committed values are replayed when the journal is opened again, also after Replace. A line that a crash cut is not.
 func TestReplay(t *testing.T) {
 	for _, keys := range []*seal.Ring{nil, seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		path := filepath.Join(t.TempDir(), "lines")
@@ -58,8 +58,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Lines that were appended can be taken back, a file that another process writes to is noticed, and after a failure a
-// journal goes on or takes nothing more.
+// Cut removes appended lines, Changed notices writes of another process, and after a failure the journal either
+// continues or rejects all further writes.
 func TestCutAndFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
 	j, _ := replayed(t, path, nil)

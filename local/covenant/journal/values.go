@@ -29,12 +29,12 @@ func Replay[T any](path, place string, keys *seal.Ring, apply func(T) error) (*J
 }
 
 func (j *Journal[T]) replay(apply func(T) error) error {
-	whole, n := int64(0), 0
+	completeBytes, n := int64(0), 0
 	for line, err := range j.Lines() {
 		n++
 		plain, complete := bytes.CutSuffix(line, []byte("\n"))
 		if err == nil && !complete {
-			return j.Cut(whole)
+			return j.Cut(completeBytes)
 		}
 		if err == nil {
 			plain, err = j.keys.OpenLine(plain, j.place)
@@ -49,7 +49,7 @@ func (j *Journal[T]) replay(apply func(T) error) error {
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", j.path, n, err)
 		}
-		whole += int64(len(line))
+		completeBytes += int64(len(line))
 	}
 	return nil
 }

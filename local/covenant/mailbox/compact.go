@@ -38,8 +38,7 @@ func (b *Box) compact() {
 	}
 }
 
-// snapshot returns events that produce the current state. Finished tasks and cached results come first, because later
-// tasks are answered from them.
+// snapshot returns events that produce the current state. Finished tasks and cached results come first.
 func (b *Box) snapshot() (all []event) {
 	for _, id := range b.finished {
 		if k := b.tasks[id]; k != nil {

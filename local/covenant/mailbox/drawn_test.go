@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// do does a drawn step, and returns all that it says.
+// do runs a random step, and returns its complete result.
 func do(b *Box, r *rand.Rand, now uint64) string {
 	who := []string{"a", "b", "c"}
 	id, from, to := fmt.Sprint(r.IntN(60)), who[r.IntN(3)], who[r.IntN(3)]
@@ -31,12 +31,11 @@ func do(b *Box, r *rand.Rand, now uint64) string {
 		return errText(b.Requeue(now, id))
 	}
 	task, known := b.Task(id)
-	said, _ := json.Marshal([]any{task.Sender, task.Recipient, known, b.Results(from, 100), b.Queue(to, func(Entry) bool { return true })}) // of what JSON has
+	said, _ := json.Marshal([]any{task.Sender, task.Recipient, known, b.Results(from, 100), b.Queue(to, func(Entry) bool { return true })}) // these types always encode
 	return string(said)
 }
 
-// TestDrawnTasksSurvive: a mailbox whose file is compacted and read again at any time goes on like one that is left
-// alone.
+// TestDrawnTasksSurvive compares a mailbox that is compacted and reopened at random points with one that is not.
 func TestDrawnTasksSurvive(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(suite.Count(2, 30, 300)) {

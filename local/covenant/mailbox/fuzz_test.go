@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A file that says anything is rejected or taken; one that was taken goes on, compacted or not, and is taken again.
+// Open rejects or accepts any file. An accepted mailbox works, before and after compaction, and can be opened again.
 func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "events.jsonl")
 	b, err := Open(path, nil)
@@ -53,7 +53,7 @@ func FuzzOpen(f *testing.F) {
 			task := Task{ID: "new", Sender: "n", Recipient: "n", Body: json.RawMessage(`1`)}
 			if err := b.Send(1, task, same); err != nil && round == 0 {
 				b.Close()
-				return // its id was taken, or its file is broken
+				return // the id exists already, or the file is broken
 			} else if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,7 @@
 //
 // Every change is written to one file and synced before it is applied in memory and answered, so a lease survives a
 // crash. A lease never expires: the task of a worker that died stays leased until the operator acts (Requeue, which
-// puts it back into its position in the queue). Deadlines are advice. Exactly one receiver gets a task.
+// puts it back into its position in the queue). Deadlines are not enforced. Exactly one receiver gets a task.
 //
 // A final result of an idempotent task is kept under (sender, recipient, kind or intent, key), and answers a later
 // task of the same kind at once. The newest 10,000 such results are kept, and the ids of the newest 100,000 finished

@@ -30,13 +30,13 @@ func must(t *testing.T, err error) {
 
 var same = func(b json.RawMessage) (json.RawMessage, error) { return b, nil }
 
-// compactNow compacts a file that is not due.
+// compactNow compacts a file that is below the size for it.
 func compactNow(b *Box) {
 	b.compactAt = 0
 	b.compact()
 }
 
-// TestEveryCutOfTheFile opens the log as it is after each byte: what was answered before stays so.
+// TestEveryCutOfTheFile opens the file truncated after each byte. All changes that were answered before are present.
 func TestEveryCutOfTheFile(t *testing.T) {
 	suite.Full(t)
 	path := filepath.Join(t.TempDir(), "events.jsonl")
@@ -78,7 +78,7 @@ func TestEveryCutOfTheFile(t *testing.T) {
 		if got, want := len(b.Results("a", 10)), map[bool]int{true: 1}[n == 4]; got != want {
 			t.Fatalf("cut at %d: %d results wait, want %d", cut, got, want)
 		}
-		must(t, b.Send(5, Task{ID: "3", Sender: "a", Recipient: "b", Body: json.RawMessage(`3`)}, same)) // the end is clean
+		must(t, b.Send(5, Task{ID: "3", Sender: "a", Recipient: "b", Body: json.RawMessage(`3`)}, same)) // Open has removed the incomplete line
 		must(t, b.Close())
 	}
 }
@@ -113,7 +113,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// busy is a mailbox with something in every state; what it then says of itself is its picture.
+// busy fills a mailbox with tasks in every state. picture returns everything that can be read from it.
 func busy(t *testing.T, b *Box) {
 	t.Helper()
 	send := func(id, cache string) {
@@ -172,7 +172,7 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// A compacted file says all that the long one said, before and after it is read again, and takes what comes.
+// A compacted mailbox has the same content as before, also after it is reopened, and accepts new tasks.
 func TestCompactionChangesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	b := open(t, path)
@@ -213,14 +213,14 @@ func TestCompactionChangesNothing(t *testing.T) {
 	}
 }
 
-// The file of a mailbox that is used stays short, and reading it at the start takes what is left, not what ever was.
+// The file of a mailbox in use stays short, so that opening it does not read all old tasks.
 func TestTheFileStaysShort(t *testing.T) {
 	suite.Full(t)
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	b := open(t, path)
 	body, err := json.Marshal(bytes.Repeat([]byte("x"), 60<<10))
 	must(t, err)
-	for i := range 400 { // 32 MB of tasks that come and go
+	for i := range 400 { // 32 MB of tasks that are sent and finished
 		id, _ := json.Marshal(i)
 		must(t, b.Send(1, Task{ID: string(id), Sender: "a", Recipient: "b", Body: body}, same))
 		if _, err := b.Lease(1, "b", "l", json.RawMessage(`"b"`)); err != nil {
@@ -236,14 +236,14 @@ func TestTheFileStaysShort(t *testing.T) {
 	}
 }
 
-// A directory where nothing can be made costs the mailbox nothing but length.
+// If no file can be created in the directory, compaction fails and the mailbox works on. Only its file grows.
 func TestCompactionThatFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "events.jsonl")
 	b := open(t, path)
 	busy(t, b)
 	want := picture(t, b)
-	must(t, os.Mkdir(path+".new", 0o700)) // it is in the way
+	must(t, os.Mkdir(path+".new", 0o700)) // a directory with the name of the new file
 	compactNow(b)
 	if got := picture(t, b); got != want {
 		t.Errorf("%s, was %s", got, want)

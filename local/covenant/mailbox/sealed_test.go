@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// A sealed mailbox keeps its promises across restarts and compaction, and cannot be read.
+// An encrypted mailbox works like a plain one, across restarts and compaction, and cannot be read.
 func TestSealedMailbox(t *testing.T) {
 	path, keys := filepath.Join(t.TempDir(), "events.jsonl"), seal.Ephemeral([]seal.Master{seal.NewMaster()})
 	reopen := func() *Box {

@@ -1,5 +1,5 @@
-// Package protocol has the forms that Covenant's requests and answers share: tiers, ids, errors, and answers in
-// pieces (Stream). It knows no request.
+// Package protocol holds types that Covenant's requests and answers share: tiers, ids, errors, and answers in several
+// frames (Stream).
 package protocol
 
 import (
@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// Tiers maps the accepted spellings of a tier to the one that is written.
+// Tiers maps the accepted spellings of a tier to the canonical one.
 var Tiers = map[string]string{"working": "working", "episodic": "episodic", "longterm": "longterm", "long-term": "longterm",
 	"long_term": "longterm"}
 
-// Tier reads an optional tier. Empty means none.
+// Tier reads an optional tier. It returns "" if the field is absent.
 func Tier(f *serve.Fields, name string) string {
 	s := f.OptText(name)
 	if s == nil {
@@ -26,7 +26,7 @@ func Tier(f *serve.Fields, name string) string {
 }
 
 // ID reads a required UUID.
-func ID(f *serve.Fields, name string) string { return serve.Need(f, name, OptID(f, name)) }
+func ID(f *serve.Fields, name string) string { return serve.Required(f, name, OptID(f, name)) }
 
 // OptID reads an optional UUID in any usual spelling and returns the canonical one.
 func OptID(f *serve.Fields, name string) *string {

@@ -9,7 +9,7 @@ import (
 
 var errChunk = fmt.Errorf("chunk exceeds %d-byte frame limit", MaxFrame)
 
-// Stream is an answer in several frames, which are made while they are sent.
+// Stream is an answer in several frames, which are encoded while they are sent.
 type Stream struct {
 	Kind    string                                            // of the plain answer that it replaces
 	Chunks  func(emit func(any) (more bool, err error)) error // calls emit with each chunk
@@ -40,7 +40,7 @@ func StreamOrList(st *Stream, name string, streams bool) (any, error) {
 		case json.RawMessage:
 			size += len(c)
 		}
-		if out = append(out, chunk); size > 2*MaxFrame { // it cannot fit a frame
+		if out = append(out, chunk); size > 2*MaxFrame { // the list cannot fit a frame any more
 			return false, ErrTooLong
 		}
 		return true, nil
@@ -48,10 +48,10 @@ func StreamOrList(st *Stream, name string, streams bool) (any, error) {
 	return List{st.Kind, name, out}, err
 }
 
-// Each calls put with each frame of the stream, until put returns false because the client is gone. It calls stands
-// before each chunk, and ends the stream with its error if the client is no longer authorized. A chunk that is too
-// large also ends the stream with an error. Each returns false when the connection is lost.
-func (st *Stream) Each(stands func() error, put func(kind string, frame []byte) bool) bool {
+// Each calls put with each frame of the stream, until put returns false because the client is gone. It calls
+// authorize before each chunk; if the client is no longer authorized, the stream ends with that error. A chunk that
+// is too large also ends the stream with an error. Each returns false when the connection is lost.
+func (st *Stream) Each(authorize func() error, put func(kind string, frame []byte) bool) bool {
 	id, alive := NewID(), true
 	send := func(kind string, members ...any) error {
 		b, err := kit.JSON(append(kit.Object{"kind", kind, "stream_id", id}, members...))
@@ -68,7 +68,7 @@ func (st *Stream) Each(stands func() error, put func(kind string, frame []byte) 
 	}
 	var seq uint64
 	err := st.Chunks(func(chunk any) (bool, error) {
-		if err := stands(); err != nil {
+		if err := authorize(); err != nil {
 			return false, err
 		}
 		err := send("stream_chunk", "sequence", seq, "chunk", chunk)
@@ -90,11 +90,11 @@ func (st *Stream) Each(stands func() error, put func(kind string, frame []byte) 
 // MaxFrame bounds the JSON of a frame, in both directions.
 const MaxFrame = 8 << 20
 
-// ErrTooLong replaces an answer that fits no frame.
+// ErrTooLong replaces an answer that is too large for a frame.
 var ErrTooLong = fmt.Errorf("response exceeds %d-byte frame limit; lower limit or set prefer_stream", MaxFrame)
 
 // ErrorFrame returns the answer to a failed request.
 func ErrorFrame(message string) kit.Object { return kit.Object{"kind", "error", "message", message} }
 
-// TextToken is the error for an invalid token.
-const TextToken = "unknown or revoked token"
+// InvalidToken is the error for an invalid token.
+const InvalidToken = "unknown or revoked token"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A list that fits no frame is rejected, on the socket and over HTTP, and never cut off in silence.
+// A list that is too large for a frame is rejected, on the socket and over HTTP, and never truncated silently.
 func TestAListThatIsTooLong(t *testing.T) {
 	event := json.RawMessage(`"` + strings.Repeat("x", 1<<20) + `"`)
 	made := 0
@@ -28,7 +28,7 @@ func TestAListThatIsTooLong(t *testing.T) {
 	}
 }
 
-// A chunk that fits no frame ends its stream with an error, behind those that came before it.
+// A chunk that is too large for a frame ends its stream with an error, after the chunks before it were sent.
 func TestAChunkThatIsTooLong(t *testing.T) {
 	var kinds []string
 	var last []byte

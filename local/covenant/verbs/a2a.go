@@ -31,7 +31,7 @@ type task struct {
 	Deadline    *uint64      `json:"deadline_ms,omitempty"`
 	Idempotency *idempotency `json:"idempotency,omitempty"`
 
-	cacheKey string // equal for tasks that are the same work; empty: no earlier result may answer the task
+	cacheKey string // equal for tasks of the same work; empty: no cached result may answer the task
 }
 
 type idempotency struct {
@@ -53,16 +53,16 @@ func readTask(f *serve.Fields) (t task) {
 	return t.redacted()
 }
 
-// redacted returns the task without secrets, because the mailbox is a file. cacheKey is computed from the original
-// texts, so two tasks that differ in a secret are different work.
+// redacted returns the task without secrets, because the mailbox is a file. cacheKey depends on the original texts,
+// so that two tasks that differ in a secret are different work.
 func (t task) redacted() task {
-	was := t.idempotentKey()
+	original := t.idempotentKey()
 	t.Intent, t.Kind = redact.String(t.Intent), redactOptional(t.Kind)
 	if t.Idempotency != nil {
 		t.Idempotency = &idempotency{t.Idempotency.Safety, redact.String(t.Idempotency.Key)}
 	}
-	if t.cacheKey = was; was != t.idempotentKey() {
-		t.cacheKey = fmt.Sprintf("%x", sha256.Sum256([]byte(was)))
+	if t.cacheKey = original; original != t.idempotentKey() {
+		t.cacheKey = fmt.Sprintf("%x", sha256.Sum256([]byte(original)))
 	}
 	return t
 }
@@ -71,11 +71,11 @@ func (t task) idempotentKey() string {
 	if t.Idempotency == nil || t.Idempotency.Safety != "idempotent" {
 		return ""
 	}
-	what := t.Intent
+	work := t.Intent
 	if t.Kind != nil {
-		what = *t.Kind
+		work = *t.Kind
 	}
-	return fmt.Sprintf("%d:%s%s", len(what), what, t.Idempotency.Key)
+	return fmt.Sprintf("%d:%s%s", len(work), work, t.Idempotency.Key)
 }
 
 // redactOptional returns a text without secrets.
@@ -86,7 +86,7 @@ func redactOptional(s *string) *string {
 	return new(redact.String(*s))
 }
 
-// redactJSON returns a value without secrets. A value without any is returned unchanged.
+// redactJSON returns a value without secrets. If it contains none, it is returned unchanged.
 func redactJSON(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := large.JSON(raw)
 	if err != nil {
@@ -168,8 +168,8 @@ func sendTask(f *serve.Fields) Action {
 		if err := t.check(); err != nil {
 			return nil, err
 		}
-		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: kit.Must(t.Sender), Recipient: t.Recipient.Pubkey,
-			Deadline: t.Deadline, Cache: t.cacheKey, Body: kit.Must(t)}
+		box := mailbox.Task{ID: t.ID, Sender: t.Sender.Pubkey, SenderID: kit.MustJSON(t.Sender), Recipient: t.Recipient.Pubkey,
+			Deadline: t.Deadline, Cache: t.cacheKey, Body: kit.MustJSON(t)}
 		err = s.Mailbox.Send(home.Now(), box, func(cached json.RawMessage) (json.RawMessage, error) { return withTaskID(cached, t.ID) })
 		return kit.Object{"kind", "a2_a_task_queued", "task_id", t.ID}, s.mailboxError(err, t.ID)
 	}
@@ -186,8 +186,9 @@ func withTaskID(body json.RawMessage, id string) (json.RawMessage, error) {
 	return kit.JSON(r)
 }
 
-// resolveRecipient returns the recipient of a task. If its display name is not enrolled with its key, the recipient
-// is identified by its key only: a capability to send to a name is for the agent that is enrolled under it.
+// resolveRecipient returns the recipient of a task. A capability to send to a name is for the agent that is enrolled
+// under the name. So if the task's display name is not enrolled with the task's key, the recipient is identified by
+// its key only.
 func (s *Session) resolveRecipient(ctx context.Context, to home.AgentID) (home.AgentID, error) {
 	a, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: to.Display})
 	if err == nil && (a.Identity == nil || a.Identity.Key != to.Pubkey) {
@@ -196,7 +197,7 @@ func (s *Session) resolveRecipient(ctx context.Context, to home.AgentID) (home.A
 	return to, err
 }
 
-// peerGate returns the capability check for sending to a peer, or for answering it.
+// peerGate returns the capability check for sending to a peer or answering it.
 func peerGate(what string, with home.AgentID, id, label string) gate {
 	actions := slices.Compact([]string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey})
 	return gate{label: label, actions: actions,
@@ -236,7 +237,7 @@ var mailboxErrors = map[error]string{
 
 var errMailbox = errors.New("a2a: mailbox failed")
 
-// mailboxError returns the error that a client gets for an error of the mailbox. Errors of the disk are logged only.
+// mailboxError returns the error that a client gets for an error of the mailbox. Disk errors are only logged.
 func (s *Session) mailboxError(err error, task string) error {
 	if text, ok := mailboxErrors[err]; ok {
 		return errors.New(strings.ReplaceAll(text, "TASK", task))
@@ -246,7 +247,7 @@ func (s *Session) mailboxError(err error, task string) error {
 
 func tryRecvTask(*serve.Fields) Action {
 	return func(_ context.Context, s *Session) (any, error) {
-		body, err := s.Mailbox.Lease(home.Now(), s.Peer.Pubkey, protocol.NewID(), kit.Must(s.Peer))
+		body, err := s.Mailbox.Lease(home.Now(), s.Peer.Pubkey, protocol.NewID(), kit.MustJSON(s.Peer))
 		return kit.Object{"kind", "a2_a_task_opt", "task", body}, s.mailboxError(err, "")
 	}
 }
@@ -284,17 +285,17 @@ func (s *Session) post(r result) error {
 	return s.mailboxError(s.Mailbox.Post(home.Now(), mailbox.Result{Task: r.Task, Final: r.Status != "partial", Body: body}), r.Task)
 }
 
-// repairTask ends the lease of a worker that died. Only the operator may, because no agent can know that another one
-// has died.
+// repairTask ends the lease of a worker that died. Only the operator may do so, because no agent can know that
+// another one has died.
 func repairTask(f *serve.Fields) Action {
-	id, how := protocol.ID(f, "task_id"), f.Text("action")
-	if how != "requeue" && how != "force_error" {
+	id, action := protocol.ID(f, "task_id"), f.Text("action")
+	if action != "requeue" && action != "force_error" {
 		f.Fail("action", "not understood")
 	}
-	reason := redact.String(serve.Or(f.OptText("reason"), "forced by the operator"))
+	reason := redact.String(serve.ValueOr(f.OptText("reason"), "forced by the operator"))
 	return operatorOnly("a2a repair requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		answer := kit.Object{"kind", "a2_a_task_repaired", "task_id", id}
-		if how == "requeue" {
+		if action == "requeue" {
 			return answer, s.mailboxError(s.Mailbox.Requeue(home.Now(), id), id)
 		}
 		return answer, s.post(result{Task: id, Status: "error", Content: []content{}, Error: &reason})

@@ -15,7 +15,7 @@ import (
 var errAuditUnreadable = errors.New("audit: cannot be read")
 
 func recentAudit(f *serve.Fields) Action {
-	limit, since, streams := f.Count("limit", 10), serve.Or(f.OptNumber("since_ms"), 0), f.Flag("prefer_stream")
+	limit, since, streams := f.Count("limit", 10), serve.ValueOr(f.OptNumber("since_ms"), 0), f.Flag("prefer_stream")
 	return func(_ context.Context, s *Session) (any, error) {
 		reader, err := s.Audit.Reader()
 		if err != nil {

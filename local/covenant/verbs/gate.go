@@ -15,13 +15,13 @@ import (
 // gate is the capability check of a request. It needs any one of the actions, with a scope that allows the request.
 type gate struct {
 	label   string   // names the check in audit rows
-	actions []string // any of them is enough
+	actions []string // any one of them is enough
 	missing string   // error without a capability; a hint is appended
 	allows  func(scope) bool
 	reject  string // error if no scope allows the request
 }
 
-// requireGate makes an action that runs do if the gate passes.
+// requireGate returns an action that runs do if the gate passes.
 func requireGate(g gate, do Action) Action {
 	return func(ctx context.Context, s *Session) (any, error) {
 		if err := s.gate(ctx, g); err != nil {
@@ -31,13 +31,13 @@ func requireGate(g gate, do Action) Action {
 	}
 }
 
-// gate makes the capability check and records it. The client gets the error.
+// gate checks the capabilities and records the result. The client gets the error.
 func (s *Session) gate(ctx context.Context, g gate) error {
 	_, err := s.passingScopes(ctx, g)
 	return err
 }
 
-// passingScopes makes the same check as gate, and returns the scopes that allow the request.
+// passingScopes does the same as gate, and returns the scopes that allow the request.
 func (s *Session) passingScopes(ctx context.Context, g gate) (passed []scope, err error) {
 	live, err := s.capabilities(ctx, s.Peer.Pubkey, g.actions)
 	if err != nil {

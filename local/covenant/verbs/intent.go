@@ -24,7 +24,7 @@ const (
 	maxQuote    = 1000 // characters
 	maxIntent   = 1 << 20
 
-	evidenceScore = 0.2 // lowest score of a quoted memory; several equal matches score about that each
+	evidenceScore = 0.2 // lowest score of a quoted memory; several equal matches score about this much each
 )
 
 func submitIntent(f *serve.Fields) Action {
@@ -39,7 +39,7 @@ func submitIntent(f *serve.Fields) Action {
 			return nil, err
 		}
 		ignored, line := rules.Check(text)
-		text := redact.String(text) // shadows the text with secrets
+		text := redact.String(text) // hides the text with secrets
 		if ignored {
 			return intentResult(id, "ignored", "ignored by .covenantignore rule: "+line, []string{}),
 				s.record(kit.Object{"type", "intent_ignored", "intent_id", id, "intent_text", text, "matched_pattern", line})
@@ -56,8 +56,8 @@ func submitIntent(f *serve.Fields) Action {
 	}
 }
 
-// resumeIntent resumes an intent that a budget has interrupted. There are none, because this server answers an intent
-// at once.
+// resumeIntent always fails. It would resume an intent that a budget has interrupted, but this server answers every
+// intent at once.
 func resumeIntent(f *serve.Fields) Action {
 	id := protocol.ID(f, "intent_id")
 	return func(context.Context, *Session) (any, error) {
@@ -93,7 +93,7 @@ func (s *Session) answerIntent(ctx context.Context, id, text string) (answer str
 		"result_hash_hex", hex.EncodeToString(hash[:]), "status", "ok"})
 }
 
-// quoteEvidence answers a text with quotes from the session's own memories. It adds nothing to them.
+// quoteEvidence answers a text with quotes from the session's own memories. It does not reinforce them.
 func (s *Session) quoteEvidence(ctx context.Context, text string) (answer string, sources []string, err error) {
 	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, evidenceScore, false)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *Session) quoteEvidence(ctx context.Context, text string) (answer string
 		if len(sources) == maxEvidence {
 			break
 		}
-		if said, _ := intentOf(r.Metadata); said.Derived {
-			continue // do not quote an answer that quotes
+		if intent, _ := intentOf(r.Metadata); intent.Derived {
+			continue // never quote an answer that quotes others
 		}
 		if len(sources) > 0 {
 			b.WriteByte('\n')
@@ -143,38 +143,38 @@ type intentMetadata struct {
 	Answer  string   `json:"answer,omitempty"` // empty for an echo
 }
 
-// intentOf reads the intent in the metadata of a memory. Fields of other types, as other protocols may write them,
-// are skipped.
-func intentOf(meta json.RawMessage) (said intentMetadata, err error) {
-	err = json.Unmarshal(meta, &said)
-	return said, err
+// intentOf decodes the intent in the metadata of a memory. It skips members of other types, which other protocols may
+// write.
+func intentOf(meta json.RawMessage) (intent intentMetadata, err error) {
+	err = json.Unmarshal(meta, &intent)
+	return intent, err
 }
 
 // echoAnswer returns the answer to an intent without evidence.
 func echoAnswer(text string) string { return "phase 0 echo (no agent matched): " + text }
 
 // displayed returns the text and the metadata of a memory as this protocol shows them. An intent shows its answer,
-// unless its text was corrected.
+// unless its text was corrected since.
 func displayed(m *oplog.Memory) (text string, meta json.RawMessage) {
 	text, meta = m.Text, json.RawMessage(m.Metadata)
 	if len(meta) == 0 || !json.Valid(meta) {
 		meta = json.RawMessage("{}")
 	}
-	said, err := intentOf(meta)
-	if m.Namespace != oplog.CovenantNamespace || err != nil || said.Status != "ok" || said.Text != m.Text || said.Text == "" {
+	intent, err := intentOf(meta)
+	if m.Namespace != oplog.CovenantNamespace || err != nil || intent.Status != "ok" || intent.Text != m.Text || intent.Text == "" {
 		return text, meta
 	}
-	if text = said.Answer; text == "" {
-		return echoAnswer(said.Text), meta
+	if text = intent.Answer; text == "" {
+		return echoAnswer(intent.Text), meta
 	}
 	return text, withMember(meta, "answer", nil)
 }
 
 // remember stores an intent, its answer and its receipt as one entry.
 func (s *Session) remember(ctx context.Context, id, text, answer string, sources []string, at time.Time) error {
-	said := intentMetadata{Text: text, Status: "ok", Origin: s.Origin(), Derived: len(sources) > 0, Sources: sources}
-	if said.Derived {
-		said.Answer = answer
+	intent := intentMetadata{Text: text, Status: "ok", Origin: s.Origin(), Derived: len(sources) > 0, Sources: sources}
+	if intent.Derived {
+		intent.Answer = answer
 	}
 	if text == "" {
 		text = answer // a memory needs a text
@@ -182,13 +182,13 @@ func (s *Session) remember(ctx context.Context, id, text, answer string, sources
 	t := oplog.At(at)
 	_, err := home.Write(ctx, s.Home, api.KeepIntent, &api.KeepIntentRequest{Key: "covenant/" + id,
 		Memory: &oplog.Remember{Content: oplog.Content{RID: id, Text: text, Type: "episodic", Namespace: oplog.CovenantNamespace,
-			Tier: "working", Owner: s.Peer.Pubkey, Source: "covenant", Metadata: kit.Must(said), Created: t}},
+			Tier: "working", Owner: s.Peer.Pubkey, Source: "covenant", Metadata: kit.MustJSON(intent), Created: t}},
 		Receipt: &oplog.Receipt{ID: protocol.NewID(), Payer: s.Peer.Pubkey, Resource: "memory", Memory: id,
 			Credits: credits(answer), At: t}})
 	return err
 }
 
-// credits returns the cost of a text, one for each started kibibyte.
+// credits returns the cost of a text: one credit for each started KiB.
 func credits(text string) uint64 { return max(1, (uint64(len(text))+1023)/1024) }
 
 func ignoreCheck(f *serve.Fields) Action {

@@ -28,7 +28,7 @@ type Record struct {
 	Parent    *string         `json:"parent"`
 }
 
-// toRecord makes the record of one of the session's memories. A memory whose id is not a UUID gets a stable one.
+// toRecord converts one of the session's memories to a record. An id that is not a UUID is mapped to a stable UUID.
 func (s *Session) toRecord(m *oplog.Memory) Record {
 	id, same := home.StableID(m.RID)
 	text, meta := displayed(m)
@@ -39,7 +39,8 @@ func (s *Session) toRecord(m *oplog.Memory) Record {
 		Created: home.ToMillis(m.Created)}
 }
 
-// withMember sets a member of a JSON object, and removes it for nil. A value that is not an object is wrapped in one.
+// withMember sets a member of a JSON object, or removes it if value is nil. Metadata that is not an object is wrapped
+// in one.
 func withMember(meta json.RawMessage, key string, value any) json.RawMessage {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(meta, &m) != nil || m == nil {
@@ -90,7 +91,7 @@ func recentMemory(f *serve.Fields) Action {
 			return nil, err
 		}
 		w := &recordPager{s: s, tier: tier, scopes: scopes, left: limit}
-		page, err := w.next(ctx) // an error before the first chunk is a plain error
+		page, err := w.next(ctx) // an error here is a plain answer, because no chunk was sent yet
 		if err != nil {
 			return nil, err
 		}
@@ -129,14 +130,14 @@ func (w *recordPager) next(ctx context.Context) (page []Record, err error) {
 		}
 		w.before, w.done = a.Next, a.Next == 0
 	}
-	// The protocol has milliseconds: records of the same millisecond are ordered by id.
+	// The times of the protocol are milliseconds, so records of the same millisecond are ordered by id.
 	slices.SortStableFunc(page, func(a, b Record) int { return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID)) })
 	page = page[:min(uint64(len(page)), w.left)]
 	w.left -= uint64(len(page))
 	return page, nil
 }
 
-// chunks streams the pages, beginning with one that was read already.
+// chunks returns a function that streams the pages, beginning with one that was read already.
 func (w *recordPager) chunks(ctx context.Context, page []Record) func(func(any) (bool, error)) error {
 	return func(emit func(any) (bool, error)) (err error) {
 		for len(page) > 0 {

@@ -39,8 +39,8 @@ func enrollPeer(f *serve.Fields) Action {
 	})
 }
 
-// enroll stores the identity, grants the actions, and issues the token last. On the same node, an incomplete
-// enrolment, or one whose token was revoked, may be repeated: the peer keeps its key, and its old grants are revoked.
+// enroll stores the identity, grants the actions, and issues the token last. The same node may repeat an enrolment
+// that is incomplete or whose token was revoked: the peer keeps its key, and its old grants are revoked.
 func (s *Session) enroll(ctx context.Context, display string, actions []string) (any, error) {
 	for _, name := range actions {
 		if err := s.CheckGrantable(name); err != nil {
@@ -52,19 +52,19 @@ func (s *Session) enroll(ctx context.Context, display string, actions []string) 
 		return nil, err
 	}
 	peer := home.AgentID{Display: display, Pubkey: key}
-	taken := fmt.Errorf("peers: %s is enrolled already", display)
+	errTaken := fmt.Errorf("peers: %s is enrolled already", display)
 	done, free := s.Peers.Claim(key)
 	if !free {
-		return nil, taken
+		return nil, errTaken
 	}
 	defer done()
-	same, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
+	existing, err := home.Read(ctx, s.Home, "peers", api.Identified, &api.IdentifiedRequest{Display: display})
 	switch {
 	case err != nil:
 		return nil, err
-	case same.Identity != nil && same.Identity.Key != key:
-		return nil, taken
-	case same.Identity != nil:
+	case existing.Identity != nil && existing.Identity.Key != key:
+		return nil, errTaken
+	case existing.Identity != nil:
 		err = s.revokeGrants(ctx, peer)
 	default:
 		identity := &oplog.Identity{Key: key, Display: display, At: oplog.At(time.Now())}
@@ -132,9 +132,9 @@ func listPeers(f *serve.Fields) Action {
 	})
 }
 
-// revokePeer revokes a token, given as a whole or by the prefix that list_peers shows. Its open connections stay.
+// revokePeer revokes a token, given as a whole or by the prefix that list_peers shows. Its open connections continue.
 func revokePeer(f *serve.Fields) Action {
-	prefix, force, most := f.Text("token_prefix"), f.Flag("force"), serve.Or(f.OptNumber("match_limit"), 10)
+	prefix, force, limit := f.Text("token_prefix"), f.Flag("force"), serve.ValueOr(f.OptNumber("match_limit"), 10)
 	return operatorOnly("peers: revoking requires the operator identity", func(_ context.Context, s *Session) (any, error) {
 		switch {
 		case prefix == "":
@@ -143,22 +143,22 @@ func revokePeer(f *serve.Fields) Action {
 			return nil, fmt.Errorf("peers: token_prefix: want up to %d characters, as list_peers shows them, or the whole token",
 				home.PrefixShown)
 		}
-		outcome, err := s.revokeToken(prefix, force, most)
+		outcome, err := s.revokeToken(prefix, force, limit)
 		return kit.Object{"kind", "peer_revoked", "outcome", outcome}, err
 	})
 }
 
 // revokeToken returns an outcome: revoked, already_revoked or self_revoke_forbidden with the registration, ambiguous
 // with all matches, or not_found.
-func (s *Session) revokeToken(prefix string, force bool, most uint64) (kit.Object, error) {
+func (s *Session) revokeToken(prefix string, force bool, limit uint64) (kit.Object, error) {
 	found := slices.DeleteFunc(s.Peers.List(), func(r home.Registration) bool { return !r.HasPrefix(prefix) })
 	switch len(found) {
 	case 0:
 		return kit.Object{"type", "not_found"}, nil
 	case 1:
 	default:
-		matches := api.Each(found[:min(uint64(len(found)), most)], s.summary)
-		return kit.Object{"type", "ambiguous", "matches", matches, "truncated", uint64(len(found)) > most}, nil
+		matches := api.Each(found[:min(uint64(len(found)), limit)], s.summary)
+		return kit.Object{"type", "ambiguous", "matches", matches, "truncated", uint64(len(found)) > limit}, nil
 	}
 	row := found[0]
 	switch {

@@ -13,7 +13,7 @@ import (
 )
 
 func recentReceipts(f *serve.Fields) Action {
-	limit, since := f.Count("limit", 10), serve.Or(f.OptNumber("since_ms"), 0)
+	limit, since := f.Count("limit", 10), serve.ValueOr(f.OptNumber("since_ms"), 0)
 	return requireGate(gate{label: "chain:receipts", actions: []string{"chain.receipts"},
 		missing: `receipt reads require capability "chain.receipts".`,
 		allows:  func(sc scope) bool { return sc.atMost("limit", limit) },

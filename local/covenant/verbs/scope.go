@@ -23,12 +23,12 @@ func readScope(raw []byte) scope { return scope{serve.Parse(raw)} }
 
 // matches reports whether a field is absent or equal to a value.
 func (s scope) matches(name, value string) bool {
-	return serve.Or(s.OptText(name), value) == value && s.Err == nil
+	return serve.ValueOr(s.OptText(name), value) == value && s.Err == nil
 }
 
 // atMost reports whether a field is absent or at least n.
 func (s scope) atMost(name string, n uint64) bool {
-	return n <= serve.Or(s.OptNumber(name), n) && s.Err == nil
+	return n <= serve.ValueOr(s.OptNumber(name), n) && s.Err == nil
 }
 
 // allowsTier reports whether a tier is allowed. An empty tier requires all tiers.
@@ -52,18 +52,18 @@ func (s scope) allowsChange(change bool) bool {
 	return s.Flag("apply") == change && s.Err == nil
 }
 
-// allowsTime reports whether records of a time may be seen.
+// allowsTime reports whether records of a creation time are allowed.
 func (s scope) allowsTime(created uint64) bool {
 	end := s.OptNumber("before_ms")
 	return s.Err == nil && (end == nil || created < *end)
 }
 
-// allowsRecord reports whether a record may be seen.
+// allowsRecord reports whether a record is allowed.
 func (s scope) allowsRecord(id string, created uint64) bool {
 	return s.allowsTime(created) && s.matches("record_id", id)
 }
 
-// limitsRecords reports whether allowsRecord can reject a record.
+// limitsRecords reports whether the scope restricts records, so that allowsRecord may reject one.
 func (s scope) limitsRecords() bool { return s.Raw("before_ms") != nil || s.Raw("record_id") != nil }
 
 // allowsCall reports whether a call of a tool is allowed.

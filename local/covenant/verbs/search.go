@@ -21,16 +21,16 @@ type scored struct {
 	memory *oplog.Memory
 }
 
-// search ranks the memories of a session by their relevance to a question. It returns those with a score above 0 and
-// of at least least, best first. quiet does not reinforce them.
-func (s *Session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, least float64, quiet bool) ([]scored, error) {
+// search ranks the memories of a session by their relevance to a question. It returns the memories with a score above
+// 0 and at least minScore, best first. With quiet, it does not reinforce them.
+func (s *Session) search(ctx context.Context, question, tier string, scopes []scope, limit uint64, minScore float64, quiet bool) ([]scored, error) {
 	if strings.TrimSpace(question) == "" || limit == 0 {
 		return nil, nil
 	}
-	sees := s.visible(tier, scopes)
+	canSee := s.visible(tier, scopes)
 	k := int(min(limit, api.MaxHits))
 	if slices.ContainsFunc(scopes, scope.limitsRecords) {
-		k = api.MaxHits // inScope removes some of them
+		k = api.MaxHits // inScope removes some of the hits
 	}
 	var out []scored
 	// Only memories that are returned are reinforced.
@@ -39,7 +39,7 @@ func (s *Session) search(ctx context.Context, question, tier string, scopes []sc
 		for _, h := range hits {
 			r := scored{Record: s.toRecord(h.Memory), memory: h.Memory}
 			r.score = relevance(h, r.Text, question)
-			if r.score > 0 && r.score >= least && inScope(scopes, &r.Record) {
+			if r.score > 0 && r.score >= minScore && inScope(scopes, &r.Record) {
 				out, shown[h.Memory] = append(out, r), h
 			}
 		}
@@ -54,7 +54,7 @@ func (s *Session) search(ctx context.Context, question, tier string, scopes []sc
 		return hits
 	}
 	_, err := api.Search.Ask(ctx, s.Config.Memory, &api.SearchRequest{Text: question, K: max(k, 50), Quiet: quiet, Pick: pick,
-		Admit: func(f api.Facts) bool { return sees(f.Namespace, f.Owner, f.Tier, home.ToMillis(f.Created)) }})
+		Admit: func(f api.Facts) bool { return canSee(f.Namespace, f.Owner, f.Tier, home.ToMillis(f.Created)) }})
 	return out, err
 }
 
@@ -75,13 +75,13 @@ const maxInexact = 0.99
 
 func searchMemory(f *serve.Fields) Action {
 	query, tier, limit, quiet := f.Text("query"), protocol.Tier(f, "tier"), f.Count("limit", 10), f.Flag("skip_reinforce")
-	least := serve.Or(serve.Optional[float64](f, "min_relevance", "not a number"), 0)
+	minScore := serve.ValueOr(serve.Optional[float64](f, "min_relevance", "not a number"), 0)
 	return func(ctx context.Context, s *Session) (any, error) {
 		scopes, err := s.passingScopes(ctx, readGate("search", "search", tier))
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.search(ctx, query, tier, scopes, limit, least, quiet)
+		found, err := s.search(ctx, query, tier, scopes, limit, minScore, quiet)
 		if err == nil {
 			err = s.addVectors(ctx, found)
 		}

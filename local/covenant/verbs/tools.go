@@ -24,8 +24,8 @@ type content struct {
 
 func textBlock(s string) content { return content{Type: "text", Text: &s} }
 
-// tool is a verb that call_tool runs, including the verb's own capability check. Its answer is a text, records, or
-// another value. An error is an answer too, with is_error.
+// A tool is a verb that call_tool runs, including the verb's own capability check. Its answer is a text, records, or
+// another value. An error is an answer with is_error.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -35,7 +35,7 @@ type tool struct {
 
 const readSchema = `"tier":{"type":"string"},"limit":{"type":"integer"}`
 
-// tools in the order of their names.
+// tools lists the tools by name.
 var tools = []tool{
 	{"clock", "Returns the current Unix time in milliseconds.",
 		json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), clock},
@@ -58,7 +58,7 @@ func echo(f *serve.Fields) Action {
 }
 
 func callTool(f *serve.Fields) Action {
-	name, arguments := redact.String(f.Text("name")), f.Members["arguments"] // audit rows have the name, even of an unknown tool
+	name, arguments := redact.String(f.Text("name")), f.Members["arguments"] // the name is in audit rows, even of an unknown tool
 	if arguments == nil {
 		arguments = json.RawMessage("null")
 	}

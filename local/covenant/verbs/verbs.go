@@ -80,11 +80,11 @@ var Table = map[string]kind{
 	"enroll_peer":            {enrollPeer, Route{Path: "POST /peers/enroll"}},
 	"list_peers":             {listPeers, Route{Path: "GET /peers/list", Query: "limit#20 prefix:pubkey_prefix status:status_filter"}},
 	"revoke_peer":            {revokePeer, Route{Path: "POST /peers/revoke"}},
-	"rotate_operator_token":  {rotateOperatorToken, Route{Path: "POST /peers/rotate", Empty: true}},
+	"rotate_operator_token":  {rotateOperatorToken, Route{Path: "POST /peers/rotate", NoBody: true}},
 	"purge_peers":            {purgeVerb("peers", purgePeers), Route{Path: "POST /peers/purge"}},
-	"send_a2_a_task":         {sendTask, Route{Path: "POST /a2a/tasks", Under: "task"}},
+	"send_a2_a_task":         {sendTask, Route{Path: "POST /a2a/tasks", BodyField: "task"}},
 	"try_recv_a2_a_task":     {tryRecvTask, Route{Path: "GET /a2a/tasks/next"}},
-	"post_a2_a_result":       {postResult, Route{Path: "POST /a2a/results", Under: "result"}},
+	"post_a2_a_result":       {postResult, Route{Path: "POST /a2a/results", BodyField: "result"}},
 	"try_recv_a2_a_result":   {tryRecvResult, Route{Path: "GET /a2a/results/next"}},
 	"recent_a2_a_tasks":      {recentTasks, Route{Path: "GET /a2a/tasks/recent", Query: "limit#10"}},
 	"recent_a2_a_results":    {recentResults, Route{Path: "GET /a2a/results/recent", Query: "limit#10"}},
@@ -127,7 +127,7 @@ func authenticate(f *serve.Fields) Action {
 			return nil, err
 		}
 		if who == nil {
-			return s.FailAuthentication(s.Transport, protocol.TextToken)
+			return s.FailAuthentication(s.Transport, protocol.InvalidToken)
 		}
 		if s.Peer.Pubkey == "" {
 			s.Peer = *who
@@ -146,7 +146,7 @@ func operatorOnly(refusal string, do Action) Action {
 	}
 }
 
-// purgeVerb makes a verb that removes rows from before a time. It checks only before_ms of a scope.
+// purgeVerb returns a verb that removes rows from before a time. Of a scope, it checks only before_ms.
 func purgeVerb(what string, do func(ctx context.Context, s *Session, before uint64) (uint64, error)) Verb {
 	return func(f *serve.Fields) Action {
 		before := f.Number("before_ms")
@@ -173,9 +173,9 @@ type Session struct {
 // Route maps a kind of request to HTTP. The fields of a GET come from the query, those of other requests from the
 // body.
 type Route struct {
-	Path    string // method and path
-	Query   string // query parameters: NAME for a text, NAME#DEFAULT for a number, NAME:FIELD for a field with another name
-	Under   string // the field that the body is; empty: the body is all fields
-	Empty   bool   // the request has no body
-	Streams bool   // may be answered as server-sent events
+	Path      string // method and path
+	Query     string // query parameters: NAME is a text, NAME#DEFAULT a number, NAME:FIELD sets a field of another name
+	BodyField string // the field that the body is the value of; empty: the body is the object of all fields
+	NoBody    bool   // the request has no body
+	Streams   bool   // may be answered as server-sent events
 }

@@ -17,7 +17,7 @@ import (
 func verify(f *serve.Fields) Action {
 	window := f.Count("window", 100)
 	return func(ctx context.Context, s *Session) (any, error) {
-		c := &census{home: s.Home, window: window, checks: []kit.Object{}, drift: []kit.Object{}, rows: map[string]int{}}
+		c := &verifier{home: s.Home, window: window, checks: []kit.Object{}, drift: []kit.Object{}, rows: map[string]int{}}
 		if err := c.collect(ctx); err != nil {
 			return nil, home.StoreError("memory", err)
 		}
@@ -29,10 +29,10 @@ func verify(f *serve.Fields) Action {
 	}
 }
 
-// census holds the records that the checks compare. The memories, receipts and capabilities are read first, then the
-// changes in flight, then the audit log: so a record without a row is not just waiting for it. The audit rows without
-// a record are looked up in the state afterwards, for the same reason.
-type census struct {
+// verifier compares records with the audit log. It reads the memories, receipts and capabilities first, then the
+// changes in flight, then the audit log, so that a record whose row is just being written is not reported. For the
+// same reason, it looks up the audit rows without a record in the state again at the end.
+type verifier struct {
 	home   *home.Home
 	window uint64
 
@@ -45,10 +45,10 @@ type census struct {
 	pending  map[string]int
 
 	rows    map[string]int // number of audit rows, by the id of a memory or the signature of a grant
-	intents []string       // of the newest rows; finally only those without a memory
+	intents []string       // ids in the newest rows; after collect, only those without a memory
 }
 
-func (c *census) collect(ctx context.Context) error {
+func (c *verifier) collect(ctx context.Context) error {
 	a, err := api.Census.Ask(ctx, c.home.Config.Memory, &api.CensusRequest{Window: c.window})
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (c *census) collect(ctx context.Context) error {
 }
 
 // countRows counts the audit rows of the memories and grants.
-func (c *census) countRows() error {
+func (c *verifier) countRows() error {
 	return c.home.Audit.Each(func(e *audit.Event) {
 		var k struct {
 			Type      string `json:"type"`
@@ -98,13 +98,13 @@ func (c *census) countRows() error {
 	})
 }
 
-// recorded reports whether a memory or grant of this node has its audit row. A missing row may also be in flight, or
-// purged.
-func (c *census) recorded(id string, at oplog.Time) bool {
+// hasAuditRow reports whether a memory or grant of this node has its audit row, or a good reason to have none: the
+// row is in flight, or was purged.
+func (c *verifier) hasAuditRow(id string, at oplog.Time) bool {
 	return c.rows[id] > 0 || home.ToMillis(at) < c.home.Audit.Cutoff() || c.pending[id] > 0
 }
 
-func (c *census) addDrift(kind, id, message, repair string) {
+func (c *verifier) addDrift(kind, id, message, repair string) {
 	d := kit.Object{"kind", kind}
 	if id != "" {
 		d = append(d, "id", id)
@@ -112,12 +112,12 @@ func (c *census) addDrift(kind, id, message, repair string) {
 	c.drift = append(c.drift, append(d, "message", message, "repair", repair))
 }
 
-func (c *census) addCheck(name string, orphans int, message string) {
+func (c *verifier) addCheck(name string, orphans int, message string) {
 	c.checks = append(c.checks, kit.Object{"name", name, "passed", orphans == 0, "message", message})
 	c.orphans += orphans
 }
 
-// skippedText reports n records of other nodes, whose audit rows are not on this node.
+// skippedText says that n records of other nodes were skipped, because their audit rows are not on this node.
 func skippedText(n int) string {
 	if n == 0 {
 		return ""
@@ -125,15 +125,15 @@ func skippedText(n int) string {
 	return fmt.Sprintf("; %d replicated from other nodes skipped", n)
 }
 
-func (c *census) checkMemories() {
+func (c *verifier) checkMemories() {
 	others := 0
 	for _, m := range c.memories {
 		c.checkRecord(m.Memory)
-		said, _ := intentOf(json.RawMessage(m.Metadata))
+		intent, _ := intentOf(json.RawMessage(m.Metadata))
 		switch {
-		case said.Origin != c.home.Origin():
+		case intent.Origin != c.home.Origin():
 			others++
-		case !c.recorded(m.RID, m.Created):
+		case !c.hasAuditRow(m.RID, m.Created):
 			c.addDrift("memory_without_audit", m.RID, "memory record has no intent_dispatched row",
 				"inspect the record; purge it if it was not asked for")
 		case c.rows[m.RID] > 1:
@@ -150,7 +150,7 @@ func (c *census) checkMemories() {
 }
 
 // checkRecord checks a single record.
-func (c *census) checkRecord(m *oplog.Memory) {
+func (c *verifier) checkRecord(m *oplog.Memory) {
 	for _, s := range []struct {
 		kind string
 		bad  bool
@@ -165,13 +165,13 @@ func (c *census) checkRecord(m *oplog.Memory) {
 	}
 }
 
-func (c *census) checkCapabilities() {
+func (c *verifier) checkCapabilities() {
 	others, before := 0, len(c.drift)
 	for _, g := range c.grants {
 		switch {
 		case g.Node != c.home.Config.Node:
 			others++
-		case !c.recorded(g.Signature, g.At):
+		case !c.hasAuditRow(g.Signature, g.At):
 			c.addDrift("capability_without_audit", g.Signature, "capability has no capability_granted row", "revoke it if it was not granted")
 		}
 	}
@@ -179,7 +179,7 @@ func (c *census) checkCapabilities() {
 	c.addCheck("capability ↔ audit", missing, fmt.Sprintf("%d capabilit(ies) without matching grant audit event%s", missing, skippedText(others)))
 }
 
-func (c *census) checkReceipts() {
+func (c *verifier) checkReceipts() {
 	receipts, before := 0, len(c.drift)
 	for _, m := range c.memories {
 		receipts += len(m.Receipts)
@@ -195,7 +195,7 @@ func (c *census) checkReceipts() {
 		receipts, diff, exact))
 }
 
-func (c *census) checkReceipt(m api.Paid) {
+func (c *verifier) checkReceipt(m api.Paid) {
 	const repair = "inspect the store"
 	switch rs := m.Receipts; {
 	case len(rs) == 0:

@@ -79,7 +79,7 @@ func libc() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lddTime)
 	defer cancel()
-	out, _ := exec.CommandContext(ctx, "ldd", "--version").CombinedOutput() // musl's exits with 1
+	out, _ := exec.CommandContext(ctx, "ldd", "--version").CombinedOutput() // the ldd of musl exits with 1
 	if strings.Contains(strings.ToLower(string(out)), "musl") {
 		return "musl"
 	}
@@ -140,11 +140,12 @@ func installCLI(o *options, path string) error {
 		return err
 	}
 	if o.cliZst != "" {
-		_ = os.Remove(o.cliZst) // a file that stays does no harm
+		_ = os.Remove(o.cliZst) // a file that cannot be removed does no harm
 	}
 	return nil
 }
 
+// copyCounted copies a bounded download to a file and to the checksum.
 func copyCounted(blob *os.File, in io.Reader, sum hash.Hash) error {
 	n, err := io.Copy(io.MultiWriter(blob, sum), io.LimitReader(in, maxCompressed+1))
 	if err == nil && n > maxCompressed {
@@ -167,7 +168,7 @@ func unzstd(blob io.Reader, path string) error {
 	if err != nil {
 		return fmt.Errorf("mkdir cli dir: %w", err)
 	}
-	defer os.Remove(out.Name()) // gone already when it was renamed
+	defer os.Remove(out.Name()) // fails after the rename
 	n, err := io.Copy(out, io.LimitReader(z, maxCLI+1))
 	if err == nil && n > maxCLI {
 		err = fmt.Errorf("decompressed CLI exceeds %d bytes", maxCLI)

@@ -4,11 +4,12 @@
 //	-serve    runs the daemon, detached; -socket, and -token-file or -token-fd
 //	-bridge   copies between stdin, stdout and the socket
 //	-stop     asks a daemon to end; the token is in CLAUDE_RPC_TOKEN
-//	-version  prints what this is
-//	-install  makes sure that a command line is there, and prints facts as __INSTALL_RESULT__<json>
+//	-version  prints the version
+//	-install  installs an agent's command line if needed, and prints the result as __INSTALL_RESULT__<json>
 //
-// Flags take one dash or two. Messages begin with "claustrum: "; the exit code is 1 for a failure and 2 for a wrong
-// call. It opens no memory; cmd/cairn calls it for cairn process, and when the binary is named claustrum.
+// Flags begin with one dash or two. Messages begin with "claustrum: ". The exit code is 1 for a failure and 2 for
+// invalid arguments. The program opens no memory. cmd/cairn runs it for cairn process, and if the binary is named
+// claustrum.
 package standalone
 
 import (
@@ -21,12 +22,12 @@ import (
 	"path/filepath"
 )
 
-// Program holds a run's environment.
+// Program holds the arguments and the streams of a run.
 type Program struct {
-	Args     []string // behind the program's name
+	Args     []string // after the program's name
 	In       *os.File
 	Out, Err io.Writer
-	ID, Date string // of the build, as clients see them; blank where they are not known
+	ID, Date string // of the build; empty if unknown
 }
 
 // options are the flags.

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/local/process"
 )
 
-// serveMetrics offers the server's counters over HTTP; a port that is taken is no reason not to start. What it returns
-// ends it.
+// serveMetrics serves the server's counters over HTTP, and returns the function that stops it. If the port is taken,
+// it logs that, and the server starts without metrics.
 func serveMetrics(addr string, s *process.Server, log *slog.Logger) func() {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {

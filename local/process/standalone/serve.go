@@ -19,13 +19,14 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// Environment variables that the launcher sets for the daemon: that it is the daemon (childMark), and its pipes.
+// Environment variables that the launcher sets for the daemon. envDaemon marks the process as the daemon; the pipes
+// pass the token and the result of the start.
 const (
-	childMark  = "CLAUSTRUM_DAEMON_CHILD"
-	tokenPipe  = "CLAUSTRUM_TOKEN_PIPE"
-	statusPipe = "CLAUSTRUM_STATUS_PIPE"
-	parentMark = "CLAUDE_SSH_DAEMON_CHILD" // stays in the environment, for the daemon's children
-	rpcToken   = "CLAUDE_RPC_TOKEN"
+	envDaemon      = "CLAUSTRUM_DAEMON_CHILD"
+	envTokenPipe   = "CLAUSTRUM_TOKEN_PIPE"
+	envStatusPipe  = "CLAUSTRUM_STATUS_PIPE"
+	envDaemonChild = "CLAUDE_SSH_DAEMON_CHILD" // stays in the environment of the daemon's children
+	envRPCToken    = "CLAUDE_RPC_TOKEN"
 )
 
 // launchTime bounds the wait of the launcher for its daemon.
@@ -35,16 +36,16 @@ func serve(o *options, p Program) error {
 	if o.tokenFile == "" && o.tokenFD < 0 {
 		return errors.New("daemonized child requires --token-file or --token-fd")
 	}
-	if os.Getenv(childMark) == "1" {
+	if os.Getenv(envDaemon) == "1" {
 		return daemon(o, p.ID)
 	}
 	return launch(o, p)
 }
 
-// launch starts the daemon in its own session. It returns when the daemon accepts connections, or the reason why it
-// does not.
+// launch starts the daemon in its own session. It returns when the daemon accepts connections, or with the error of
+// its start.
 func launch(o *options, p Program) error {
-	token, err := o.givenToken()
+	token, err := o.launcherToken()
 	if err != nil {
 		return err
 	}
@@ -63,9 +64,9 @@ func launch(o *options, p Program) error {
 	defer statusR.Close()
 	c := &exec.Cmd{Path: exe, Args: os.Args, Stdout: o.output(os.Stdout), Stderr: o.output(os.Stderr),
 		ExtraFiles: []*os.File{tokenR, statusW},
-		Env:        append(os.Environ(), childMark+"=1", parentMark+"=1", statusPipe+"=4"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+		Env:        append(os.Environ(), envDaemon+"=1", envDaemonChild+"=1", envStatusPipe+"=4"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if o.tokenFD >= 0 {
-		c.Env = append(c.Env, tokenPipe+"=3")
+		c.Env = append(c.Env, envTokenPipe+"=3")
 	}
 	err = c.Start()
 	tokenR.Close()
@@ -74,7 +75,7 @@ func launch(o *options, p Program) error {
 		tokenW.Close()
 		return err
 	}
-	_, werr := tokenW.Write(token) // a pipe holds more than a token may be long
+	_, werr := tokenW.Write(token) // a pipe can buffer the longest token
 	tokenW.Close()
 	if werr != nil && o.tokenFD >= 0 {
 		return fmt.Errorf("read --token-fd: %w", werr)
@@ -82,22 +83,22 @@ func launch(o *options, p Program) error {
 	if err := statusR.SetReadDeadline(time.Now().Add(launchTime)); err != nil {
 		return err
 	}
-	said, err := io.ReadAll(statusR)
-	if string(said) == "ok" {
+	report, err := io.ReadAll(statusR)
+	if string(report) == "ok" {
 		fmt.Fprintf(p.Out, "Claustrum remote server listening on %s\n", o.socket)
 		return nil
 	}
 	switch {
-	case len(said) > 0: // the error of the daemon
-		return errors.New(string(said))
+	case len(report) > 0: // the error of the daemon
+		return errors.New(string(report))
 	case err != nil:
 		return errors.Join(fmt.Errorf("the daemon did not come up: %w", err), c.Process.Kill())
 	}
 	return errors.New("the daemon ended before it listened")
 }
 
-// givenToken reads the token from the descriptor of --token-fd. It returns nil if the token is in a file.
-func (o *options) givenToken() ([]byte, error) {
+// launcherToken reads the token from the descriptor of --token-fd. It returns nil if the token is in a file.
+func (o *options) launcherToken() ([]byte, error) {
 	if o.tokenFD < 0 {
 		return nil, nil
 	}
@@ -112,9 +113,9 @@ func (o *options) givenToken() ([]byte, error) {
 	return token, nil
 }
 
-// output returns the file that the daemon writes in place of f. That is f itself unless f is a pipe: the reader of a
-// pipe would wait for the end of the daemon. Then it is a log file next to the socket. If that cannot be opened, the
-// daemon's output is discarded.
+// output returns the file for the daemon's output in place of f. It is f unless f is a pipe: the reader of a pipe
+// would wait for the end of the daemon. For a pipe it is a log file next to the socket, or nil if that cannot be
+// opened, which discards the output.
 func (o *options) output(f *os.File) io.Writer {
 	if i, err := f.Stat(); err == nil && i.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return f
@@ -132,7 +133,7 @@ const maxToken = 32 << 10
 func (o *options) daemonToken() (string, error) {
 	var b []byte
 	var err error
-	if n, perr := strconv.Atoi(os.Getenv(tokenPipe)); perr == nil {
+	if n, perr := strconv.Atoi(os.Getenv(envTokenPipe)); perr == nil {
 		f := os.NewFile(uintptr(n), "token")
 		b, err = io.ReadAll(io.LimitReader(f, maxToken+1))
 		err = errors.Join(err, f.Close())
@@ -160,11 +161,11 @@ var errReported = errors.New("reported")
 // daemon runs as the detached process.
 func daemon(o *options, id string) (err error) {
 	status := os.Stdout
-	if n, perr := strconv.Atoi(os.Getenv(statusPipe)); perr == nil {
+	if n, perr := strconv.Atoi(os.Getenv(envStatusPipe)); perr == nil {
 		status = os.NewFile(uintptr(n), "status")
 		syscall.CloseOnExec(n)
-		if os.Getenv(tokenPipe) == "" {
-			syscall.Close(3) // the token came by file
+		if os.Getenv(envTokenPipe) == "" {
+			syscall.Close(3) // the token is in a file, so the token pipe is not used
 		}
 	}
 	listening := false
@@ -176,7 +177,7 @@ func daemon(o *options, id string) (err error) {
 		}
 	}()
 	token, err := o.daemonToken()
-	for _, name := range []string{tokenPipe, statusPipe, rpcToken, childMark} {
+	for _, name := range []string{envTokenPipe, envStatusPipe, envRPCToken, envDaemon} {
 		err = errors.Join(err, os.Unsetenv(name))
 	}
 	if err != nil {
@@ -250,7 +251,7 @@ func stop(o *options, out io.Writer) {
 	if nc.SetDeadline(time.Now().Add(stopTime)) != nil {
 		return
 	}
-	auth, _ := json.Marshal(os.Getenv(rpcToken)) // a string
+	auth, _ := json.Marshal(os.Getenv(envRPCToken)) // a string
 	if _, err := fmt.Fprintf(nc, `{"jsonrpc":"2.0","id":1,"method":"server.shutdown","auth":%s}`+"\n", auth); err != nil {
 		return
 	}

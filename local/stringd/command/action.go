@@ -21,14 +21,14 @@ func (c *call) act() (string, error) {
 		}
 	}
 	if c.Doc == nil {
-		return "", noDocument
+		return "", errNoDocument
 	}
 	id, args := c.sub, c.argsAndBody()
 	if id == "" {
 		id, args = cutWord(args)
 	}
 	if id == "" || id == "--help" {
-		return lang.Under("Actions", cmp.Or(strings.Join(api.Each(c.Doc.Doc.Actions, schema), "\n"), "(none)")), nil
+		return lang.Titled("Actions", cmp.Or(strings.Join(api.Each(c.Doc.Doc.Actions, schema), "\n"), "(none)")), nil
 	}
 	return c.runAction(c.Doc, id, args)
 }
@@ -37,7 +37,7 @@ func (c *call) act() (string, error) {
 func (c *call) runAction(p *state.Page, id, args string) (string, error) {
 	i := slices.IndexFunc(p.Doc.Actions, func(a sfmd.Action) bool { return a.ID == id })
 	if i < 0 {
-		return "", lang.Failf(lang.NotFound, "Action not found: %q\nAvailable: %s", id,
+		return "", lang.Errorf(lang.NotFound, "Action not found: %q\nAvailable: %s", id,
 			cmp.Or(strings.Join(state.ActionIDs(p.Doc), ", "), "(none)"))
 	}
 	return (&actionRun{call: c, page: p, action: p.Doc.Actions[i]}).run(args)
@@ -55,7 +55,7 @@ func cutWord(s string) (word, rest string) {
 func (c *call) tool() (string, error) {
 	name, id, _ := strings.Cut(c.sub, ".")
 	if name == "" || !lang.Segment.MatchString(name) {
-		return "", lang.Failf(lang.NotFound, "Tool not found: %s", c.sub)
+		return "", lang.Errorf(lang.NotFound, "Tool not found: %s", c.sub)
 	}
 	p, err := c.findTool(name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *call) tool() (string, error) {
 		}
 	}
 	if id == "" {
-		return "", lang.Failf(lang.InvalidPayload, "Tool %s has no default action. Available: %s", name,
+		return "", lang.Errorf(lang.InvalidPayload, "Tool %s has no default action. Available: %s", name,
 			strings.Join(state.ActionIDs(p.Doc), ", "))
 	}
 	return c.runAction(p, id, c.argsAndBody())
@@ -75,7 +75,7 @@ func (c *call) tool() (string, error) {
 
 // tools returns the names of the files in the agent's directory of tools.
 func (c *call) tools() (names []string) {
-	entries, _ := c.ReadDir(filepath.Join(c.Agent.Home, "tools")) // no directory is no tools
+	entries, _ := c.ReadDir(filepath.Join(c.Agent.Home, "tools")) // without the directory there are no tools
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".md"); ok {
 			names = append(names, name)
@@ -94,7 +94,7 @@ func (c *call) findTool(name string) (*state.Page, error) {
 			}
 		}
 	}
-	return nil, lang.Failf(lang.NotFound, "Tool not found: %s", name)
+	return nil, lang.Errorf(lang.NotFound, "Tool not found: %s", name)
 }
 
 // schema describes an action for /act.
@@ -113,7 +113,7 @@ func schema(a sfmd.Action) string {
 		if f.About != "" {
 			row += " — " + f.About
 		}
-		if f.HasValue {
+		if f.HasDefault {
 			row += fmt.Sprintf(" [default: %s]", f.Default)
 		}
 		rows = append(rows, row)
@@ -129,9 +129,9 @@ type actionRun struct {
 	*call
 	page   *state.Page
 	action sfmd.Action
-	env    map[string]string // $variables, for the author's text only
+	env    map[string]string // $variables; only the text of the author may use them
 	values map[string]string // of fields
-	rest   []string          // what no field took
+	rest   []string          // arguments that no field took
 }
 
 // errHelp requests the schema of the action instead of a run.
@@ -147,7 +147,7 @@ func (p *actionRun) run(args string) (string, error) {
 		return "", err
 	}
 	if err := p.bind(w); errors.Is(err, errHelp) {
-		return lang.Under("Action: "+p.action.ID, schema(p.action)), nil
+		return lang.Titled("Action: "+p.action.ID, schema(p.action)), nil
 	} else if err != nil {
 		return "", err
 	}
@@ -169,11 +169,11 @@ func (p *actionRun) run(args string) (string, error) {
 // bind assigns the arguments to the fields.
 func (p *actionRun) bind(w []string) error {
 	p.values = map[string]string{}
-	var loose []string
+	var positional []string
 	for i := 0; i < len(w); i++ {
 		arg := w[i]
 		if arg == "--" {
-			loose = append(loose, w[i+1:]...)
+			positional = append(positional, w[i+1:]...)
 			break
 		}
 		if arg == "--help" || arg == "-h" && p.field("-h") == nil {
@@ -182,7 +182,7 @@ func (p *actionRun) bind(w []string) error {
 		name, value, eq := strings.Cut(arg, "=")
 		f := p.field(name)
 		if f == nil {
-			loose = append(loose, arg)
+			positional = append(positional, arg)
 			continue
 		}
 		switch {
@@ -193,23 +193,23 @@ func (p *actionRun) bind(w []string) error {
 			i++
 			value = w[i]
 		default:
-			return lang.Failf(lang.InvalidPayload, "%s needs a value", arg)
+			return lang.Errorf(lang.InvalidPayload, "%s needs a value", arg)
 		}
 		if err := p.assign(f.Name, value); err != nil {
 			return err
 		}
 	}
-	return p.place(loose, len(w) == 0)
+	return p.assignPositional(positional, len(w) == 0)
 }
 
-// place assigns unnamed arguments to the fields in order, and then the defaults.
-func (p *actionRun) place(loose []string, empty bool) error {
+// assignPositional assigns unnamed arguments to the fields in order, and then sets the defaults.
+func (p *actionRun) assignPositional(positional []string, empty bool) error {
 	for _, f := range p.action.Fields {
-		if _, ok := p.values[f.Name]; !ok && len(loose) > 0 {
-			if err := p.assign(f.Name, loose[0]); err != nil {
+		if _, ok := p.values[f.Name]; !ok && len(positional) > 0 {
+			if err := p.assign(f.Name, positional[0]); err != nil {
 				return err
 			}
-			loose = loose[1:]
+			positional = positional[1:]
 		}
 	}
 	var missing []string
@@ -218,8 +218,8 @@ func (p *actionRun) place(loose []string, empty bool) error {
 			continue
 		}
 		switch {
-		case f.HasValue:
-			p.values[f.Name] = p.author(f.Default)
+		case f.HasDefault:
+			p.values[f.Name] = p.expandEnv(f.Default)
 		case f.Required:
 			missing = append(missing, f.Name)
 		}
@@ -228,13 +228,13 @@ func (p *actionRun) place(loose []string, empty bool) error {
 		if empty {
 			return errHelp
 		}
-		return lang.Failf(lang.InvalidPayload, "Missing required: %s", strings.Join(missing, ", "))
+		return lang.Errorf(lang.InvalidPayload, "Missing required: %s", strings.Join(missing, ", "))
 	}
 	takesRest := len(p.action.Fields) == 0 || strings.Contains(p.action.Target, "{...args}") || strings.Contains(p.action.Target, "$ARGS")
-	if len(loose) > 0 && !takesRest {
-		return lang.Failf(lang.InvalidPayload, "Too many arguments: %s", strings.Join(loose, " "))
+	if len(positional) > 0 && !takesRest {
+		return lang.Errorf(lang.InvalidPayload, "Too many arguments: %s", strings.Join(positional, " "))
 	}
-	p.rest = loose
+	p.rest = positional
 	return nil
 }
 
@@ -247,15 +247,15 @@ func (p *actionRun) field(flag string) *sfmd.Field {
 	return nil
 }
 
-// assign sets a field to a caller's value. It substitutes topic variables and shortcuts, but not $variables, which
-// callers must not read.
+// assign sets a field to a caller's value. It substitutes topic variables and shortcuts, but not $variables, because
+// callers must not read them.
 func (p *actionRun) assign(name, value string) error {
 	if persistent.MatchString(value) {
-		return lang.Failf(lang.InvalidPayload, "$var cannot be used in command arguments: %s", value)
+		return lang.Errorf(lang.InvalidPayload, "$var cannot be used in command arguments: %s", value)
 	}
 	value = p.Substitute(value)
 	if id, ok := strings.CutPrefix(value, "@"); ok && lang.Segment.MatchString(strings.ReplaceAll(id, ".", "")) {
-		if v, there := p.Session.Values[id]; there {
+		if v, found := p.Session.Shortcuts[id]; found {
 			value = v
 		} else {
 			href, _, err := p.follow(id)
@@ -269,8 +269,8 @@ func (p *actionRun) assign(name, value string) error {
 	return nil
 }
 
-// author substitutes $variables in a text of the document's author. Unset variables stay as written.
-func (p *actionRun) author(text string) string {
+// expandEnv substitutes $variables in a text of the document's author. Unset variables stay as written.
+func (p *actionRun) expandEnv(text string) string {
 	return persistent.ReplaceAllStringFunc(text, func(m string) string {
 		if v, ok := p.env[m[1:]]; ok {
 			return v
@@ -286,7 +286,7 @@ type response struct {
 }
 
 func (p *actionRun) cli() (response, error) {
-	line := p.script(p.author(p.action.Target))
+	line := p.script(p.expandEnv(p.action.Target))
 	out, err := p.once(line, cmp.Or(p.page.Dir(), p.Agent.Home))
 	if err != nil {
 		return response{}, err
@@ -297,9 +297,9 @@ func (p *actionRun) cli() (response, error) {
 	return response{status: out.Status, text: out.Text}, nil
 }
 
-// script inserts the callers' values into the author's shell line so that the shell never parses them. Each value
-// becomes a variable that is set before the line, and a quoted reference replaces the field. The shell expands it
-// after it has parsed the line, however the author quoted it.
+// script inserts the caller's values into the author's shell line so that the shell never parses them. Each value is
+// assigned to a variable before the line, and a quoted reference to the variable replaces the field. The shell
+// expands the reference after it has parsed the line, however the author quoted it.
 func (p *actionRun) script(line string) string {
 	var pre, out strings.Builder
 	var quote byte
@@ -338,7 +338,7 @@ func (p *actionRun) script(line string) string {
 				if name := m[1 : len(m)-1]; name == "...args" {
 					out.WriteString(all())
 				} else {
-					out.WriteString(p.insert(name, m, refer))
+					out.WriteString(p.replacement(name, m, refer))
 				}
 				i += len(m) - 1
 				continue
@@ -353,15 +353,15 @@ func (p *actionRun) script(line string) string {
 	return pre.String() + out.String()
 }
 
-// insert returns the replacement of a {name} in a text of the author.
-func (p *actionRun) insert(name, as string, quote func(string) string) string {
+// replacement returns the value that replaces a {name} in the author's text, or the text itself for an unknown name.
+func (p *actionRun) replacement(name, as string, quote func(string) string) string {
 	if v, ok := p.values[name]; ok {
 		return quote(v)
 	}
 	if slices.ContainsFunc(p.action.Fields, func(f sfmd.Field) bool { return f.Name == name }) {
 		return quote("")
 	}
-	if v, ok := p.Vars.Of[name]; ok {
+	if v, ok := p.Vars.Values[name]; ok {
 		return quote(v)
 	}
 	return as

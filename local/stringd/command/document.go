@@ -18,9 +18,9 @@ func (c *call) open() (string, error) {
 		case c.Topic.Type == lang.App:
 			return c.openApp()
 		case c.Doc == nil:
-			return "", lang.Failf(lang.InvalidTarget, "Usage: /open <path>")
+			return "", lang.Errorf(lang.InvalidTarget, "Usage: /open <path>")
 		}
-		target = c.Doc.Uri
+		target = c.Doc.URI
 		if c.Doc.Block != "" {
 			target += "#" + c.Doc.Block
 		}
@@ -44,7 +44,7 @@ func (c *call) openTarget(target, base string) (string, error) {
 		}
 		return c.showPage("Opened", p)
 	case "http", "https":
-		return "", lang.Failf(lang.LoadError, "HTTP loading is disabled: %s", target)
+		return "", lang.Errorf(lang.LoadError, "HTTP loading is disabled: %s", target)
 	}
 	path, block := state.SplitBlock(target)
 	if path == "" && c.Doc != nil { // a block of the open document
@@ -81,7 +81,7 @@ func (c *call) showPage(verb string, p *state.Page) (string, error) {
 	if p.Block != "" {
 		name += "#" + p.Block
 	}
-	out := lang.Under(verb+" "+name, text)
+	out := lang.Titled(verb+" "+name, text)
 	if id := p.Doc.Front.Text("default"); id != "" && p.Block == "" && opened {
 		if done, err := c.runAction(p, id, ""); err == nil {
 			out += "\n\n---\n\n" + done
@@ -92,7 +92,7 @@ func (c *call) showPage(verb string, p *state.Page) (string, error) {
 
 func (c *call) back() (string, error) {
 	if len(c.History) == 0 {
-		return "", lang.Failf(lang.InvalidTarget, "No previous page in history.")
+		return "", lang.Errorf(lang.InvalidTarget, "No previous page in history.")
 	}
 	last := c.History[len(c.History)-1]
 	c.History = c.History[:len(c.History)-1]
@@ -100,13 +100,13 @@ func (c *call) back() (string, error) {
 		return c.showPage("Back to", fresh)
 	}
 	c.Doc, c.Dir = last, ""
-	return lang.Under("Back to "+c.NameOf(last), last.Text), nil
+	return lang.Titled("Back to "+c.NameOf(last), last.Text), nil
 }
 
 // reload reads a page again.
 func (c *call) reload(p *state.Page) (*state.Page, error) {
 	if p.Path == "" {
-		return c.memoryPage(p.Uri)
+		return c.memoryPage(p.URI)
 	}
 	real, err := c.Locate(p.Path, c.Agent.Home)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *call) reload(p *state.Page) (*state.Page, error) {
 
 func (c *call) refresh() (string, error) {
 	if c.Doc == nil {
-		return "", noDocument
+		return "", errNoDocument
 	}
 	p, err := c.reload(c.Doc)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *call) refresh() (string, error) {
 	return c.showPage("Refreshed", p)
 }
 
-var noDocument = lang.Failf(lang.InvalidTarget, "No document open. Use /open <path> first.")
+var errNoDocument = lang.Errorf(lang.InvalidTarget, "No document open. Use /open <path> first.")
 
 func (c *call) close() (string, error) {
 	if c.Topic.Type == lang.Bash {
@@ -134,25 +134,25 @@ func (c *call) close() (string, error) {
 		return "Closed: " + c.Topic.Name, nil
 	}
 	if c.Doc == nil {
-		return "", lang.Failf(lang.InvalidTarget, "No document open.")
+		return "", lang.Errorf(lang.InvalidTarget, "No document open.")
 	}
-	uri := c.Doc.Uri
+	uri := c.Doc.URI
 	c.Doc, c.Dir, c.Vars = nil, "", state.NewOrdered()
-	clear(c.Values)
+	clear(c.Shortcuts)
 	c.Shell.Reset()
 	return "Closed: " + uri, nil
 }
 
 func (c *call) source() (string, error) {
 	if c.Doc == nil {
-		return "", noDocument
+		return "", errNoDocument
 	}
-	return lang.Under("[source: "+c.Doc.Uri+"]", c.Doc.Doc.Source), nil
+	return lang.Titled("[source: "+c.Doc.URI+"]", c.Doc.Doc.Source), nil
 }
 
 func (c *call) ls() (string, error) {
 	if c.Topic.Type != lang.Tab {
-		return "", lang.Failf(lang.InvalidTarget, "/ls works in tab topics only.")
+		return "", lang.Errorf(lang.InvalidTarget, "/ls works in tab topics only.")
 	}
 	dir, err := c.Locate(cmp.Or(lang.Unquote(c.args), "."), c.WorkDir())
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *call) ls() (string, error) {
 func (c *call) list(dir string) (string, error) {
 	entries, err := c.ReadDir(dir)
 	if err != nil {
-		return "", lang.Failf(lang.NotFound, "Directory not found: %s", c.Display(dir))
+		return "", lang.Errorf(lang.NotFound, "Directory not found: %s", c.Display(dir))
 	}
 	var dirs, files []string
 	for _, e := range entries {
@@ -176,5 +176,5 @@ func (c *call) list(dir string) (string, error) {
 			files = append(files, "  "+e.Name())
 		}
 	}
-	return lang.Under("Listing "+c.Display(dir)+"/", cmp.Or(strings.Join(append(dirs, files...), "\n"), "  (empty)")), nil
+	return lang.Titled("Listing "+c.Display(dir)+"/", cmp.Or(strings.Join(append(dirs, files...), "\n"), "  (empty)")), nil
 }

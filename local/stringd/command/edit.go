@@ -25,7 +25,7 @@ type edit struct {
 	stamp         state.Stamp
 }
 
-// name returns the file, or its block, as answers name it.
+// name returns the name of the file, or of its block, for answers.
 func (e edit) name() string {
 	if e.block != "" {
 		return e.display + "#" + e.block
@@ -36,10 +36,10 @@ func (e edit) name() string {
 // openEdit reads the file that an edit command names.
 func (c *call) openEdit(typed string) (e edit, err error) {
 	if strings.HasPrefix(typed, "mem:") {
-		return e, lang.Failf(lang.Unsupported, "mem: documents are read-only.")
+		return e, lang.Errorf(lang.Unsupported, "mem: documents are read-only.")
 	}
 	if typed == "" {
-		return e, lang.Failf(lang.InvalidPayload, "Usage: %s <path>", c.word)
+		return e, lang.Errorf(lang.InvalidPayload, "Usage: %s <path>", c.word)
 	}
 	var path string
 	path, e.block = state.SplitBlock(typed)
@@ -51,7 +51,7 @@ func (c *call) openEdit(typed string) (e edit, err error) {
 	}
 	e.display = c.Display(e.path)
 	e.text, e.stamp, err = c.ReadFile(e.path)
-	var f *lang.Fault
+	var f *lang.Error
 	if errors.As(err, &f) && f.Code == lang.NotFound {
 		return e, nil
 	}
@@ -59,7 +59,7 @@ func (c *call) openEdit(typed string) (e edit, err error) {
 	return e, err
 }
 
-// pathAndText returns the path of a command, and the text after it on the same line or below.
+// pathAndText returns the path of a command, and the text after it on the same line or in the body.
 func (c *call) pathAndText() (path, content string, hasText bool) {
 	line := c.args
 	if len(line) > 0 && (line[0] == '"' || line[0] == '\'') {
@@ -84,7 +84,7 @@ func (c *call) pathAndText() (path, content string, hasText bool) {
 func (c *call) openExisting(typed string) (edit, error) {
 	e, err := c.openEdit(typed)
 	if err == nil && !e.exists {
-		err = lang.Failf(lang.NotFound, "File not found: %s", e.display)
+		err = lang.Errorf(lang.NotFound, "File not found: %s", e.display)
 	}
 	return e, err
 }
@@ -120,7 +120,7 @@ func (e edit) span() (start, end int, err error) {
 	d := sfmd.Parse(e.text)
 	start, end, ok := d.Find(e.block)
 	if !ok {
-		return 0, 0, lang.Failf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.display, state.BlocksLine(d))
+		return 0, 0, lang.Errorf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", e.block, e.display, state.BlocksLine(d))
 	}
 	if strings.HasPrefix(e.text[start:end], "#") { // keep the line of a heading
 		if i := strings.IndexByte(e.text[start:end], '\n'); i >= 0 {
@@ -160,7 +160,7 @@ func numberLines(e edit, text string) string {
 	return fmt.Sprintf("[editing: %s]\n---\n%s\n\n(%d lines)", e.name(), strings.Join(rows, "\n"), len(rows))
 }
 
-// checkSeen rejects overwriting a content that the client has not read.
+// checkSeen rejects overwriting content that the client has not read.
 func (c *call) checkSeen(e edit) error {
 	if !e.exists {
 		return nil
@@ -170,26 +170,26 @@ func (c *call) checkSeen(e edit) error {
 		if ok {
 			why = "has changed since it was read"
 		}
-		return lang.Failf(lang.Conflict, "%s %s. Use /edit %s first, or /write --force.", e.display, why, e.display)
+		return lang.Errorf(lang.Conflict, "%s %s. Use /edit %s first, or /write --force.", e.display, why, e.display)
 	}
 	return nil
 }
 
-// save writes a file, remembers its old content for /undo, and shows the diff.
-func (c *call) save(e edit, said, content string) (string, error) {
+// save writes a file, keeps its old content for /undo, and returns the title and the diff.
+func (c *call) save(e edit, title, content string) (string, error) {
 	if len(content) > state.MaxFile {
-		return "", lang.Failf(lang.InvalidPayload, "%d bytes are more than %d", len(content), state.MaxFile)
+		return "", lang.Errorf(lang.InvalidPayload, "%d bytes are more than %d", len(content), state.MaxFile)
 	}
 	if err := c.writeFile(e.path, content); err != nil {
-		return "", lang.Failf(lang.LoadError, "Cannot write %s: %v", e.display, state.Cause(err))
+		return "", lang.Errorf(lang.LoadError, "Cannot write %s: %v", e.display, state.Cause(err))
 	}
 	c.Undo = &state.Undo{Path: e.path, Before: e.text, After: content, Created: !e.exists}
-	return said + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
+	return title + "\n---\n" + diff(e.text, content) + "\n---\nUse /undo to revert.", nil
 }
 
 // writeFile replaces the content of a file and keeps its mode.
 func (c *call) writeFile(path, content string) error {
-	return c.Files(func() error {
+	return c.WithFiles(func() error {
 		mode := fs.FileMode(0o644)
 		if fi, err := os.Stat(path); err == nil {
 			mode = fi.Mode().Perm()
@@ -239,7 +239,7 @@ func (c *call) appendTo() (string, error) {
 		return "", err
 	}
 	if !hasText {
-		return "", lang.Failf(lang.InvalidPayload, "Usage: /append <path> <text>")
+		return "", lang.Errorf(lang.InvalidPayload, "Usage: /append <path> <text>")
 	}
 	next := e.text
 	if next != "" && !strings.HasSuffix(next, "\n") {
@@ -257,7 +257,7 @@ func (c *call) replace() (string, error) {
 		args, all = strings.TrimSpace(rest), true
 	}
 	path := lang.Unquote(args)
-	usage := lang.Failf(lang.InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
+	usage := lang.Errorf(lang.InvalidPayload, "Usage: /replace <path> with the old text, ---, and the new text on the lines below")
 	if !c.hasBody {
 		return "", usage
 	}
@@ -282,14 +282,14 @@ func (c *call) replace() (string, error) {
 		}
 	}
 	if old == "" {
-		return "", lang.Failf(lang.InvalidPayload, "the text to replace is empty")
+		return "", lang.Errorf(lang.InvalidPayload, "the text to replace is empty")
 	}
 	n := strings.Count(e.text, old)
 	switch {
 	case n == 0:
-		return "", lang.Failf(lang.NotFound, "Text not found in %s", e.display)
+		return "", lang.Errorf(lang.NotFound, "Text not found in %s", e.display)
 	case n > 1 && !all:
-		return "", lang.Failf(lang.Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.display)
+		return "", lang.Errorf(lang.Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.display)
 	}
 	many := ""
 	if n > 1 {
@@ -315,7 +315,7 @@ func (c *call) replaceLines(m []string) (string, error) {
 		rows = rows[:len(rows)-1]
 	}
 	if err1 != nil || err2 != nil || from < 1 || to < from || to > len(rows) {
-		return "", lang.Failf(lang.InvalidTarget, "Invalid line range: %s (%s has %d lines)", where, e.display, len(rows))
+		return "", lang.Errorf(lang.InvalidTarget, "Invalid line range: %s (%s has %d lines)", where, e.display, len(rows))
 	}
 	content := strings.TrimSuffix(c.body, "\n")
 	if strings.HasSuffix(rows[to-1], "\n") {
@@ -328,7 +328,7 @@ func (c *call) replaceLines(m []string) (string, error) {
 func (c *call) undoLast() (string, error) {
 	u := c.Undo
 	if u == nil {
-		return "", lang.Failf(lang.NotFound, "Nothing to undo.")
+		return "", lang.Errorf(lang.NotFound, "Nothing to undo.")
 	}
 	path, err := c.Locate(u.Path, c.Agent.Home)
 	if err != nil {
@@ -336,12 +336,12 @@ func (c *call) undoLast() (string, error) {
 	}
 	now, _, err := c.ReadFile(path)
 	if err != nil || now != u.After {
-		return "", lang.Failf(lang.Conflict, "%s has changed since. Nothing was reverted.", c.Display(path))
+		return "", lang.Errorf(lang.Conflict, "%s has changed since. Nothing was reverted.", c.Display(path))
 	}
 	c.Undo = nil
 	if u.Created {
 		delete(c.Seen, path)
-		return "Undo: deleted " + c.Display(path) + " (was newly created)", c.Files(func() error { return os.Remove(path) })
+		return "Undo: deleted " + c.Display(path) + " (was newly created)", c.WithFiles(func() error { return os.Remove(path) })
 	}
 	if err := c.writeFile(path, u.Before); err != nil {
 		return "", err
@@ -360,6 +360,6 @@ func (c *call) verify() (string, error) {
 		return "", err
 	}
 	text := []rune(strings.TrimSpace(e.text[start:end]))
-	return lang.Under(fmt.Sprintf("Verified %s (%d lines, %d chars)", e.name(), countLines(string(text)), len(text)),
+	return lang.Titled(fmt.Sprintf("Verified %s (%d lines, %d chars)", e.name(), countLines(string(text)), len(text)),
 		string(text[:min(len(text), 200)])), nil
 }

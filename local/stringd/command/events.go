@@ -35,7 +35,7 @@ func (c *call) eventVerb(verb string, args []string) (string, error) {
 		return readEvent(box, id)
 	case "ack":
 		if id == "" {
-			return "", lang.Failf(lang.InvalidPayload, "Usage: /events.ack <id>")
+			return "", lang.Errorf(lang.InvalidPayload, "Usage: /events.ack <id>")
 		}
 		if err := box.Ack(id); err != nil {
 			return "", eventError(err, id)
@@ -45,12 +45,12 @@ func (c *call) eventVerb(verb string, args []string) (string, error) {
 		n, err := box.Clear(all)
 		return fmt.Sprintf("Cleared %d event(s)", n), err
 	}
-	return "", lang.Failf(lang.Unsupported, "Unknown command: /events.%s\nUse /info to see available commands.", verb)
+	return "", lang.Errorf(lang.Unsupported, "Unknown command: /events.%s\nUse /info to see available commands.", verb)
 }
 
 func eventError(err error, id string) error {
 	if errors.Is(err, inbox.ErrNotFound) {
-		return lang.Failf(lang.NotFound, "Event not found: %s", id)
+		return lang.Errorf(lang.NotFound, "Event not found: %s", id)
 	}
 	return err
 }
@@ -84,13 +84,13 @@ func preview(text string) string {
 
 func readEvent(box *inbox.Inbox, id string) (string, error) {
 	if id == "" {
-		return "", lang.Failf(lang.InvalidPayload, "Usage: /events.read <id>")
+		return "", lang.Errorf(lang.InvalidPayload, "Usage: /events.read <id>")
 	}
 	e, err := box.Get(id)
 	if err != nil {
 		return "", eventError(err, id)
 	}
-	return lang.Under("Event "+id,
+	return lang.Titled("Event "+id,
 		fmt.Sprintf("receivedAt: %s\nsource: %s\nstatus: %s\n\n%s\n\nnext: /events.ack %s", e.ReceivedAt, e.Source, e.Status,
 			e.Text, id)), nil
 }

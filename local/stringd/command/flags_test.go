@@ -20,7 +20,7 @@ import (
 
 func TestTakeFlags(t *testing.T) {
 	t.Parallel()
-	known := []lang.Flag{tierFlag, {Name: "-k", Check: wholeNumber(1, 100)}, {Name: "--full", Bare: true}, nsFlag}
+	known := []lang.Flag{tierFlag, {Name: "-k", Check: wholeNumber(1, 100)}, {Name: "--full", NoValue: true}, nsFlag}
 	for _, c := range []struct {
 		line, text string
 		flags      lang.Flags

@@ -16,11 +16,11 @@ func (c *call) openApp() (string, error) {
 	name, _ := c.Topic.App()
 	for _, file := range []string{"index.md", "string.md"} {
 		page, err := c.openTarget(filepath.Join(c.Agent.Home, "apps", name, file), c.Agent.Home)
-		if f := (*lang.Fault)(nil); !errors.As(err, &f) || f.Code != lang.NotFound {
+		if f := (*lang.Error)(nil); !errors.As(err, &f) || f.Code != lang.NotFound {
 			return page, err
 		}
 	}
-	return "", lang.Failf(lang.NotFound, "App not found: %s", name)
+	return "", lang.Errorf(lang.NotFound, "App not found: %s", name)
 }
 
 // follow finds the target of a shortcut, and the directory that it is relative to.
@@ -31,7 +31,7 @@ func (c *call) follow(id string) (href, dir string, err error) {
 			return l.Href, page.Dir(), nil
 		}
 	}
-	if v, ok := c.Values[id]; ok {
+	if v, ok := c.Shortcuts[id]; ok {
 		return valueHref(v), page.Dir(), nil
 	}
 	for _, l := range page.Auto {
@@ -46,7 +46,7 @@ func (c *call) follow(id string) (href, dir string, err error) {
 			}
 		}
 	}
-	return "", "", lang.Failf(lang.NotFound, "Shortcut not found: @%s", id)
+	return "", "", lang.Errorf(lang.NotFound, "Shortcut not found: @%s", id)
 }
 
 // valueHref makes a link of a value, so that the id of a memory can be opened.

@@ -66,7 +66,7 @@ func (c *call) hubEvent() (string, error) { return c.eventVerb(c.name, strings.F
 
 func (c *call) hubWebhook() (string, error) {
 	if c.args != "show" && c.args != "rotate" && c.args != "" {
-		return "", lang.Failf(lang.InvalidPayload, "Usage: /webhook show|rotate")
+		return "", lang.Errorf(lang.InvalidPayload, "Usage: /webhook show|rotate")
 	}
 	return c.Settings.Host.Webhook(c.Agent.ID, c.args == "rotate")
 }
@@ -89,18 +89,18 @@ func (c *call) hubAdd() (string, error) {
 		case id == "" && !strings.HasPrefix(w[i], "-"):
 			id = w[i]
 		default:
-			return "", lang.Failf(lang.InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
+			return "", lang.Errorf(lang.InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
 		}
 	}
 	if id == "" {
-		return "", lang.Failf(lang.InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
+		return "", lang.Errorf(lang.InvalidPayload, "Usage: /add <id> [--home p] [--allow a,b]")
 	}
 	if id == c.Agent.ID && home != "" {
-		return "", lang.Failf(lang.Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
+		return "", lang.Errorf(lang.Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
 	}
 	created, err := c.Settings.Host.AddAgent(id, home, allowed)
 	if err != nil {
-		return "", lang.Failf(lang.InvalidPayload, "%v", err)
+		return "", lang.Errorf(lang.InvalidPayload, "%v", err)
 	}
 	if !created {
 		return "Updated agent: " + id, nil
@@ -111,27 +111,27 @@ func (c *call) hubAdd() (string, error) {
 func (c *call) hubSetHome() (string, error) {
 	w, err := lang.Words(c.args)
 	if err != nil || len(w) != 2 {
-		return "", lang.Failf(lang.InvalidPayload, "Usage: /set-home <id> <path>")
+		return "", lang.Errorf(lang.InvalidPayload, "Usage: /set-home <id> <path>")
 	}
 	if !slices.ContainsFunc(c.Settings.Host.Agents(), func(a state.Agent) bool { return a.ID == w[0] }) {
-		return "", lang.Failf(lang.NotFound, "Unknown agent: %s", w[0])
+		return "", lang.Errorf(lang.NotFound, "Unknown agent: %s", w[0])
 	}
 	if w[0] == c.Agent.ID {
-		return "", lang.Failf(lang.Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
+		return "", lang.Errorf(lang.Unsupported, "An agent cannot move itself: its topics, this one too, would be closed.")
 	}
 	if _, err := c.Settings.Host.AddAgent(w[0], w[1], nil); err != nil {
-		return "", lang.Failf(lang.InvalidPayload, "%v", err)
+		return "", lang.Errorf(lang.InvalidPayload, "%v", err)
 	}
 	return "Home of " + w[0] + ": " + w[1], nil
 }
 
 func (c *call) hubRemove() (string, error) {
 	if c.args == c.Agent.ID {
-		return "", lang.Failf(lang.Unsupported, "An agent cannot remove itself.")
+		return "", lang.Errorf(lang.Unsupported, "An agent cannot remove itself.")
 	}
 	ok, err := c.Settings.Host.RemoveAgent(c.args)
 	if err == nil && !ok {
-		return "", lang.Failf(lang.NotFound, "Unknown agent: %s", c.args)
+		return "", lang.Errorf(lang.NotFound, "Unknown agent: %s", c.args)
 	}
 	return "Removed agent: " + c.args, err
 }

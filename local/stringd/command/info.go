@@ -14,7 +14,7 @@ import (
 
 func (c *call) info() (string, error) {
 	if id, ok := strings.CutPrefix(c.args, "@"); ok {
-		if v, there := c.Values[id]; there && c.Doc == nil {
+		if v, found := c.Shortcuts[id]; found && c.Doc == nil {
 			return "@" + id + " → " + v, nil
 		}
 		href, _, err := c.follow(id)
@@ -38,7 +38,7 @@ func (c *call) info() (string, error) {
 		row("cwd", cmp.Or(c.CWD(), cwd))
 		row("file", "(none open)")
 	case p.Path == "":
-		row("uri", p.Uri)
+		row("uri", p.URI)
 	default:
 		row("file", c.Display(p.Path))
 		row("cwd", c.Display(c.WorkDir())+"/")
@@ -53,7 +53,7 @@ func (c *call) info() (string, error) {
 	if p != nil && len(p.Doc.Warnings) > 0 {
 		b.WriteString("\nWarnings:\n  " + strings.Join(p.Doc.Warnings, "\n  ") + "\n")
 	}
-	return lang.Under("Session info", strings.TrimRight(b.String(), "\n")), nil
+	return lang.Titled("Session info", strings.TrimRight(b.String(), "\n")), nil
 }
 
 // documentRows lists the parts of a document by kind, without empty kinds.
@@ -82,7 +82,7 @@ func (c *call) documentRows(p *state.Page, row func(key, value string)) {
 
 func (c *call) shownVars() string {
 	shown := slices.DeleteFunc(slices.Clone(c.Vars.Keys), func(k string) bool { return strings.HasPrefix(k, "_") })
-	return strings.Join(api.Each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.Vars.Of[k], 60)) }), ", ")
+	return strings.Join(api.Each(shown, func(k string) string { return fmt.Sprintf("{%s}=\"%s\"", k, oneLine(c.Vars.Values[k], 60)) }), ", ")
 }
 
 func (c *call) help() (string, error) {
@@ -101,7 +101,7 @@ func (c *call) help() (string, error) {
 			b.WriteString("  /act." + id + "\n")
 		}
 	}
-	return lang.Under("String Commands", strings.TrimRight(b.String(), "\n")), nil
+	return lang.Titled("String Commands", strings.TrimRight(b.String(), "\n")), nil
 }
 
 // menuPreview bounds the entries of each menu in the list of menus.
@@ -109,11 +109,11 @@ const menuPreview = 5
 
 func (c *call) nav() (string, error) {
 	if c.args == "scaffold" {
-		return lang.Under("Menu template",
+		return lang.Titled("Menu template",
 			"[@home Home](index.md)\n[@docs Documentation](docs.md)\n\nSave it as nav.md and add [!nav:main](nav.md) to a document."), nil
 	}
 	if c.Doc == nil {
-		return "", noDocument
+		return "", errNoDocument
 	}
 	if c.args == "page" {
 		return c.navPage()
@@ -122,13 +122,13 @@ func (c *call) nav() (string, error) {
 		rows := api.Each(c.Doc.Menus, func(m state.Menu) string {
 			return fmt.Sprintf("%s (%d): %s", m.Name, len(m.Links), previewLinks(m.Links))
 		})
-		return lang.Under("Menus", cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
+		return lang.Titled("Menus", cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 	}
 	i := slices.IndexFunc(c.Doc.Menus, func(m state.Menu) bool { return m.Name == c.args })
 	if i < 0 {
-		return "", lang.Failf(lang.NotFound, "Menu not found: %s", c.args)
+		return "", lang.Errorf(lang.NotFound, "Menu not found: %s", c.args)
 	}
-	return lang.Under("Menu: "+c.args, cmp.Or(strings.Join(c.Doc.Menus[i].Entries(), "\n"), "(empty)")), nil
+	return lang.Titled("Menu: "+c.args, cmp.Or(strings.Join(c.Doc.Menus[i].Entries(), "\n"), "(empty)")), nil
 }
 
 func previewLinks(links []sfmd.Link) string {
@@ -148,5 +148,5 @@ func (c *call) navPage() (string, error) {
 	}
 	part("Shortcuts", c.Doc.Doc.Links)
 	part("Auto", c.Doc.Auto)
-	return lang.Under("Page", cmp.Or(strings.Join(rows, "\n"), "(no shortcuts)")), nil
+	return lang.Titled("Page", cmp.Or(strings.Join(rows, "\n"), "(no shortcuts)")), nil
 }

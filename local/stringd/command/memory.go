@@ -82,8 +82,8 @@ func parseTime(v string) (time.Time, error) {
 
 var (
 	nsFlag   = lang.Flag{Name: "--ns"}
-	jsonFlag = lang.Flag{Name: "--json", Bare: true}
-	helpFlag = lang.Flag{Name: "--help", Bare: true}
+	jsonFlag = lang.Flag{Name: "--json", NoValue: true}
+	helpFlag = lang.Flag{Name: "--help", NoValue: true}
 	tierFlag = lang.Flag{Name: "--tier", Check: oneOf(tiers...)}
 
 	afterFlag       = lang.Flag{Name: "--after", Check: wholeNumber(0, math.MaxInt)}
@@ -94,7 +94,7 @@ var (
 type memoryArgs struct {
 	*call
 	flags lang.Flags
-	text  string // the text between the flags, and the body
+	text  string // the text between the flags, followed by the body
 	ns    string // empty: all namespaces
 }
 
@@ -110,9 +110,9 @@ func ownNamespace(f func(*call, memoryArgs) (answer, error), known ...lang.Flag)
 	return memoryCommand(f, func(c *call) string { return c.Agent.ID }, known)
 }
 
-// memoryCommand makes a command that reads its flags, chooses the namespace, and answers --help and --json.
+// memoryCommand makes a command that reads its flags, chooses the namespace, and handles --help and --json.
 func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*call) string, known []lang.Flag) func(*call) (string, error) {
-	// Every command has the flags for the freshness of its answer.
+	// Every command accepts the flags for the freshness of its answer.
 	if !slices.ContainsFunc(known, func(f lang.Flag) bool { return f.Name == afterFlag.Name }) {
 		known = append(known, afterFlag, consistencyFlag)
 	}
@@ -135,7 +135,7 @@ func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*ca
 		if a.ns == "*" {
 			a.ns = ""
 		}
-		if err := c.fresh(fl); err != nil {
+		if err := c.awaitFresh(fl); err != nil {
 			return "", err
 		}
 		v, err := f(c, a)
@@ -169,7 +169,7 @@ func (c *call) usage(known []lang.Flag) string {
 // addShortcut makes @m1, @m2 and so on shortcuts for the memories of an answer.
 func (c *call) addShortcut(i int, m *oplog.Memory) (name string) {
 	name = fmt.Sprint("m", i+1)
-	c.Values[name] = m.RID
+	c.Shortcuts[name] = m.RID
 	return name
 }
 
@@ -179,10 +179,10 @@ func (c *call) resolve(word string) (string, error) {
 	if !ok {
 		return word, nil
 	}
-	if id, ok := c.Values[name]; ok {
+	if id, ok := c.Shortcuts[name]; ok {
 		return id, nil
 	}
-	return "", lang.Failf(lang.NotFound, "Shortcut not found: @%s", name)
+	return "", lang.Errorf(lang.NotFound, "Shortcut not found: @%s", name)
 }
 
 // noLeaderTimeout bounds a write while no leader is known. The client gets NO_LEADER soon, but an election may still
@@ -192,15 +192,15 @@ const noLeaderTimeout = 700 * time.Millisecond
 // write runs an operation that changes the memory.
 func write[Q, A any](c *call, of api.Of[Q, A], request *Q) (*A, error) {
 	ctx, cancel := context.WithCancel(c.ctx)
-	if at, err := c.place(); err == nil && at.Leader == nil {
+	if at, err := c.nodeStatus(); err == nil && at.Leader == nil {
 		ctx, cancel = context.WithTimeout(c.ctx, noLeaderTimeout)
 	}
 	defer cancel()
 	return of.Ask(ctx, c.Settings.Memory, request)
 }
 
-// place returns the role of the node in its cluster, and how far its log is applied.
-func (c *call) place() (*api.PlaceAnswer, error) {
+// nodeStatus returns the role of the node in its cluster, and the index that it has applied.
+func (c *call) nodeStatus() (*api.PlaceAnswer, error) {
 	return api.Place.Ask(c.ctx, c.Settings.Memory, &api.Nothing{})
 }
 
@@ -237,7 +237,8 @@ func headline(m *oplog.Memory) string {
 	return fmt.Sprintf("%s · %s · %s", m.RID, m.Created.Time().Format(time.DateOnly), tierOf(m))
 }
 
-// indented returns the text of a memory for the lines below its headline: its beginning, or all of it if full is set.
+// indented returns the text of a memory for the lines below its headline: the whole text if full is set, otherwise
+// its beginning.
 func indented(m *oplog.Memory, full bool) string {
 	text := strings.TrimSpace(m.Text)
 	if !full {

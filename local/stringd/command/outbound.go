@@ -24,16 +24,16 @@ var fieldRef = regexp.MustCompile(`\{(\.\.\.args|[A-Za-z_][\w-]*)\}`)
 // maxResponse bounds the bytes that are read of a response.
 const maxResponse = 10 << 20
 
-// http sends the HTTP request of an action. Unless the door allows other hosts, only this host may be called.
+// http sends the HTTP request of an action. Unless the door allows other hosts, the request may only go to this host.
 func (p *actionRun) http() (res response, err error) {
 	u, err := url.Parse(p.uri())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return response{}, lang.Failf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
+		return response{}, lang.Errorf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
 	}
 	body := p.payload(u)
 	req, err := http.NewRequestWithContext(p.ctx, p.action.Method, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return response{}, lang.Failf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
+		return response{}, lang.Errorf(lang.InvalidTarget, "Invalid URI: %s", p.action.Target)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -41,59 +41,59 @@ func (p *actionRun) http() (res response, err error) {
 	for _, h := range p.action.Headers {
 		req.Header.Set(h[0], p.expand(h[1], strings.NewReplacer("\r", "", "\n", "").Replace))
 	}
-	off := lang.Failf(lang.LoadError, "HTTP to other hosts is disabled: %s", u.Host)
-	err = p.Settings.Memory.Act(p.ctx, api.AskHosts, off, func(context.Context) (err error) {
+	denied := lang.Errorf(lang.LoadError, "HTTP to other hosts is disabled: %s", u.Host)
+	err = p.Settings.Memory.Act(p.ctx, api.AskHosts, denied, func(context.Context) (err error) {
 		res, err = p.send(req, true)
 		return err
 	})
-	if err == off && loopbackHost(u.Hostname()) {
+	if err == denied && loopbackHost(u.Hostname()) {
 		return p.send(req, false)
 	}
 	return res, err
 }
 
-// uri returns the target with the fields' values. Values in the query are escaped as such, because & and + have a
-// meaning there.
+// uri returns the target with the values of the fields. In the query, values are escaped so that & and + keep their
+// literal meaning.
 func (p *actionRun) uri() string {
-	path, query, asks := strings.Cut(p.action.Target, "?")
+	path, query, hasQuery := strings.Cut(p.action.Target, "?")
 	uri := p.expand(path, url.PathEscape)
-	if asks {
+	if hasQuery {
 		uri += "?" + p.expand(query, func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") })
 	}
 	return uri
 }
 
-// send sends a request and reads the response. It follows redirects to other hosts only if others is set.
-func (p *actionRun) send(req *http.Request, others bool) (response, error) {
+// send sends a request and reads the response. It follows redirects to other hosts only if otherHosts is set.
+func (p *actionRun) send(req *http.Request, otherHosts bool) (response, error) {
 	u := req.URL
 	client := &http.Client{Timeout: p.Settings.Timeout, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if !others && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
+		if !otherHosts && !loopbackHost(r.URL.Hostname()) || len(via) > 5 {
 			return http.ErrUseLastResponse
 		}
 		return nil
 	}}
 	res, err := client.Do(req)
 	if err != nil {
-		return response{}, lang.Failf(lang.LoadError, "HTTP request failed: %s", u.Host)
+		return response{}, lang.Errorf(lang.LoadError, "HTTP request failed: %s", u.Host)
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
-		return response{}, lang.Failf(lang.LoadError, "HTTP response of %s ended early", u.Host)
+		return response{}, lang.Errorf(lang.LoadError, "HTTP response of %s ended early", u.Host)
 	}
 	if res.StatusCode >= 400 {
 		code := lang.LoadError
 		if res.StatusCode == http.StatusNotFound {
 			code = lang.NotFound
 		}
-		return response{}, lang.Failf(code, "HTTP %d at %s\n%s", res.StatusCode, u.Redacted(), b[:min(len(b), 500)])
+		return response{}, lang.Errorf(code, "HTTP %d at %s\n%s", res.StatusCode, u.Redacted(), b[:min(len(b), 500)])
 	}
 	return response{res.StatusCode, string(b)}, nil
 }
 
 // expand replaces the fields in a text of the author. quote escapes the values.
 func (p *actionRun) expand(text string, quote func(string) string) string {
-	return fieldRef.ReplaceAllStringFunc(p.author(text), func(m string) string { return p.insert(m[1:len(m)-1], m, quote) })
+	return fieldRef.ReplaceAllStringFunc(p.expandEnv(text), func(m string) string { return p.replacement(m[1:len(m)-1], m, quote) })
 }
 
 // payload returns the body of the request. For GET and DELETE it adds the fields that the target does not name to the
@@ -105,8 +105,8 @@ func (p *actionRun) payload(u *url.URL) []byte {
 			return string(b[1 : len(b)-1])
 		}))
 	}
-	target := p.author(p.action.Target)
-	left := map[string]any{}
+	target := p.expandEnv(p.action.Target)
+	fields := map[string]any{}
 	q := u.Query()
 	for _, f := range p.action.Fields {
 		v, ok := p.values[f.Name]
@@ -114,13 +114,13 @@ func (p *actionRun) payload(u *url.URL) []byte {
 			continue
 		}
 		q.Set(f.Name, v)
-		left[f.Name] = jsonValue(f.Type, v)
+		fields[f.Name] = jsonValue(f.Type, v)
 	}
 	if p.action.Method == "GET" || p.action.Method == "DELETE" {
 		u.RawQuery = q.Encode()
 		return nil
 	}
-	b, _ := json.Marshal(left) // strings, numbers and booleans
+	b, _ := json.Marshal(fields) // strings, numbers and booleans
 	return b
 }
 
@@ -166,7 +166,7 @@ func (p *actionRun) template(t string, res response) (string, error) {
 type scope struct {
 	p     *actionRun
 	names map[string]any
-	count map[string]int // number of shortcuts of a name that loops have made
+	count map[string]int // number of shortcuts with a name that loops have made
 }
 
 func (s scope) run(lines []string, out *[]string, loop bool) error {
@@ -196,7 +196,7 @@ func (s scope) run(lines []string, out *[]string, loop bool) error {
 		}
 		switch {
 		case strings.HasPrefix(t, "save:"), strings.HasPrefix(t, "decode:"), strings.HasPrefix(t, "to:"):
-			return lang.Failf(lang.Unsupported, "save, decode and to are not offered by this node.")
+			return lang.Errorf(lang.Unsupported, "save, decode and to are not offered by this node.")
 		case varLine.MatchString(t):
 			m := varLine.FindStringSubmatch(t)
 			s.p.Vars.Set(m[1], s.eval(m[2]))
@@ -207,7 +207,7 @@ func (s scope) run(lines []string, out *[]string, loop bool) error {
 				s.count[id]++
 				id = fmt.Sprintf("%s-%d", id, s.count[id])
 			}
-			s.p.Session.Values[id] = s.eval(m[2])
+			s.p.Session.Shortcuts[id] = s.eval(m[2])
 		default:
 			*out = append(*out, s.expand(lines[i]))
 		}
@@ -250,7 +250,7 @@ func (s scope) lookup(path string) any {
 		if v, ok := s.p.values[path]; ok {
 			return v
 		}
-		if v, ok := s.p.Vars.Of[path]; ok {
+		if v, ok := s.p.Vars.Values[path]; ok {
 			return v
 		}
 		return nil
@@ -276,5 +276,5 @@ func formatValue(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	return string(kit.Must(v)) // decoded JSON can be encoded
+	return string(kit.MustJSON(v)) // decoded JSON can be encoded
 }

@@ -34,18 +34,18 @@ func (a memoryArgs) when(name string) oplog.Time {
 
 func (c *call) recall(a memoryArgs) (answer, error) {
 	if strings.TrimSpace(a.text) == "" {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /recall <query>")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /recall <query>")
 	}
-	k, budget := a.flags.Whole("-k", defaultK), a.flags.Whole("--budget", defaultBudget)
+	k, budget := a.flags.Int("-k", defaultK), a.flags.Int("--budget", defaultBudget)
 	hits, matched, below, err := c.search(a, k)
 	if err != nil {
 		return answer{}, err
 	}
-	at, err := c.place()
+	at, err := c.nodeStatus()
 	if err != nil {
 		return answer{}, err
 	}
-	notes := make([]memoryJSON, len(hits))
+	records := make([]memoryJSON, len(hits))
 	entries := make([]string, len(hits))
 	for i, h := range hits {
 		entries[i] = fmt.Sprintf("[%.2f][@%s] %s\n%s", h.Score, c.addShortcut(i, h.Memory), headline(h.Memory),
@@ -53,20 +53,20 @@ func (c *call) recall(a memoryArgs) (answer, error) {
 		if a.flags.Has("--explain") {
 			entries[i] += "\n    why: " + strings.Join(h.Why, ", ")
 		}
-		notes[i] = toJSON(h.Memory)
-		notes[i].Score, notes[i].Why = h.Score, h.Why
+		records[i] = toJSON(h.Memory)
+		records[i].Score, records[i].Why = h.Score, h.Why
 	}
 	head := fmt.Sprintf("Recalled %d of %d for \"%s\" (index %d, %s)", len(hits), matched, oneLine(a.text, 200), at.Applied, at.Role)
 	if below > 0 {
 		head += fmt.Sprintf("; %d more score less than %s", below, a.flags["--min-score"])
 	}
-	return answer{lang.Under(head, within(entries, budget)),
+	return answer{lang.Titled(head, fitBudget(entries, budget)),
 		map[string]any{"query": a.text, "matched": matched, "below_min_score": below, "index": at.Applied, "role": at.Role,
-			"memories": notes}}, nil
+			"memories": records}}, nil
 }
 
-// fresh waits until this node has the state that the flags require.
-func (c *call) fresh(fl lang.Flags) error {
+// awaitFresh waits until this node has the state that the flags require.
+func (c *call) awaitFresh(fl lang.Flags) error {
 	after, _ := strconv.ParseUint(fl["--after"], 10, 64) // checked with the flag
 	leader := fl["--consistency"] == "leader"
 	if after == 0 && !leader {
@@ -77,7 +77,7 @@ func (c *call) fresh(fl lang.Flags) error {
 		err = c.Settings.Memory.Await(c.ctx, api.Fresh{Consistency: "linearizable"})
 	}
 	if err != nil && !leader {
-		return lang.Failf(lang.Timeout, "%v", err)
+		return lang.Errorf(lang.Timeout, "%v", err)
 	}
 	return err
 }
@@ -88,7 +88,7 @@ func (c *call) search(a memoryArgs, k int) (hits []api.Hit, matched, below int, 
 	want := splitList(a.flags["--tags"])
 	q := query(a, a.text, k)
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
-		return nil, 0, 0, lang.Failf(lang.InvalidPayload, "--since is after --until: want two dates in order")
+		return nil, 0, 0, lang.Errorf(lang.InvalidPayload, "--since is after --until: want two dates in order")
 	}
 	if len(want) > 0 {
 		q.K = min(api.MaxHits, k*20)
@@ -108,8 +108,8 @@ func (c *call) search(a memoryArgs, k int) (hits []api.Hit, matched, below int, 
 	return found.Hits, found.Matched - found.Below, found.Below, nil
 }
 
-// within joins as many entries as fit a budget of characters, but at least the first.
-func within(entries []string, budget int) string {
+// fitBudget joins as many entries as fit a budget of characters, but at least the first one.
+func fitBudget(entries []string, budget int) string {
 	if len(entries) == 0 {
 		return "(no memories)"
 	}
@@ -137,10 +137,10 @@ func oneLine(s string, n int) string {
 func (c *call) showMemory(a memoryArgs) (answer, error) {
 	words := strings.Fields(a.text)
 	if len(words) == 0 {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /memory <id|@mN>...")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /memory <id|@mN>...")
 	}
 	var texts []string
-	var notes []memoryJSON
+	var records []memoryJSON
 	for _, w := range words {
 		id, err := c.resolve(w)
 		if err != nil {
@@ -150,17 +150,17 @@ func (c *call) showMemory(a memoryArgs) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		texts = append(texts, lang.Under("Memory "+found.Memory.RID, describeMemory(found.Memory, found.Edges)))
-		notes = append(notes, toJSON(found.Memory))
+		texts = append(texts, lang.Titled("Memory "+found.Memory.RID, describeMemory(found.Memory, found.Edges)))
+		records = append(records, toJSON(found.Memory))
 	}
-	return answer{strings.Join(texts, "\n\n"), notes}, nil
+	return answer{strings.Join(texts, "\n\n"), records}, nil
 }
 
 // lookUp reads a live memory, the relations of the entities that it mentions, and its neighbours in its namespace.
 func (c *call) lookUp(id string, window int) (*api.LookedUp, error) {
 	a, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{RID: id, Window: window, Look: maxScan, Edges: 20})
 	if err == nil && a.Memory == nil {
-		err = lang.Failf(lang.NotFound, "Memory not found: %s", id)
+		err = lang.Errorf(lang.NotFound, "Memory not found: %s", id)
 	}
 	return a, err
 }
@@ -186,8 +186,9 @@ func describeMemory(m *oplog.Memory, edges []oplog.Edge) string {
 	return b.String()
 }
 
-// newest reads the newest memories of a namespace. rest describes what was left out, or is empty.
-func (c *call) newest(q api.RecentRequest) (ms []*oplog.Memory, rest string, err error) {
+// newest reads the newest memories of a namespace. note describes the omitted memories; it is empty if there are
+// none.
+func (c *call) newest(q api.RecentRequest) (ms []*oplog.Memory, note string, err error) {
 	n := q.Limit
 	q.Limit, q.Look = n+1, maxScan
 	a, err := api.Recent.Ask(c.ctx, c.Settings.Memory, &q)
@@ -197,13 +198,13 @@ func (c *call) newest(q api.RecentRequest) (ms []*oplog.Memory, rest string, err
 	case len(a.Memories) > n:
 		return a.Memories[:n], fmt.Sprintf("... (there are older ones: /recent -n returns up to %d)", maxK), nil
 	case a.Cut:
-		rest = fmt.Sprintf("... (of the newest %d memories; older ones were not looked at)", maxScan)
+		note = fmt.Sprintf("... (of the newest %d memories; older ones were not looked at)", maxScan)
 	}
-	return a.Memories, rest, nil
+	return a.Memories, note, nil
 }
 
 func (c *call) recent(a memoryArgs) (answer, error) {
-	found, rest, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.Whole("-n", defaultK)})
+	found, note, err := c.newest(api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"], Limit: a.flags.Int("-n", defaultK)})
 	if err != nil {
 		return answer{}, err
 	}
@@ -211,20 +212,20 @@ func (c *call) recent(a memoryArgs) (answer, error) {
 	for i, m := range found {
 		entries = append(entries, fmt.Sprintf("[@%s] %s\n%s", c.addShortcut(i, m), headline(m), indented(m, false)))
 	}
-	text := strings.TrimSuffix(within(entries, defaultBudget)+"\n"+rest, "\n")
-	return answer{lang.Under(fmt.Sprintf("Recent %d", len(found)), text), api.Each(found, toJSON)}, nil
+	text := strings.TrimSuffix(fitBudget(entries, defaultBudget)+"\n"+note, "\n")
+	return answer{lang.Titled(fmt.Sprintf("Recent %d", len(found)), text), api.Each(found, toJSON)}, nil
 }
 
 func (c *call) timeline(a memoryArgs) (answer, error) {
 	named := strings.TrimSpace(a.text)
 	if named == "" {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /timeline <id|@mN>")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /timeline <id|@mN>")
 	}
 	id, err := c.resolve(named)
 	if err != nil {
 		return answer{}, err
 	}
-	found, err := c.lookUp(id, a.flags.Whole("--window", 10))
+	found, err := c.lookUp(id, a.flags.Int("--window", 10))
 	if err != nil {
 		return answer{}, err
 	}
@@ -234,6 +235,6 @@ func (c *call) timeline(a memoryArgs) (answer, error) {
 	}
 	plain := func(m *oplog.Memory) string { return line("  ", m) }
 	rows := slices.Concat([]string{"before"}, api.Each(before, plain), []string{line("> near ", m), "after"}, api.Each(after, plain))
-	return answer{lang.Under("Timeline around "+m.RID, strings.Join(rows, "\n")),
+	return answer{lang.Titled("Timeline around "+m.RID, strings.Join(rows, "\n")),
 		map[string]any{"near": toJSON(m), "before": api.Each(before, toJSON), "after": api.Each(after, toJSON)}}, nil
 }

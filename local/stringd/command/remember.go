@@ -23,7 +23,7 @@ func (c *call) remember(a memoryArgs) (answer, error) {
 		text = strings.TrimSpace(text + "\n" + e.Text)
 	}
 	if strings.TrimSpace(text) == "" {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /remember <text>")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /remember <text>")
 	}
 	meta := map[string]any{}
 	if t := splitList(a.flags["--tags"]); len(t) > 0 {
@@ -50,7 +50,7 @@ const week = 168
 // store writes a memory to the namespace of the command, and answers with its id and log index.
 func (c *call) store(a memoryArgs, n api.Draft, meta map[string]any, key, verb string) (answer, error) {
 	if len(n.Text) > maxText {
-		return answer{}, lang.Failf(lang.InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
+		return answer{}, lang.Errorf(lang.InvalidPayload, "text of %d bytes is over %d", len(n.Text), maxText)
 	}
 	n.Namespace = cmp.Or(a.ns, "default")
 	if len(meta) > 0 {
@@ -74,7 +74,7 @@ func (c *call) store(a memoryArgs, n api.Draft, meta map[string]any, key, verb s
 		text += "\nredacted: " + strings.Join(s.Redacted, ", ")
 		fields["redacted"] = s.Redacted
 	}
-	return answer{lang.Under(verb+" "+s.RID, text), fields}, nil
+	return answer{lang.Titled(verb+" "+s.RID, text), fields}, nil
 }
 
 // capture stores the output of a tool. The node removes secrets.
@@ -82,10 +82,10 @@ func (c *call) capture(a memoryArgs) (answer, error) {
 	tool, body, _ := strings.Cut(a.text, "\n")
 	tool = strings.TrimSpace(tool)
 	if tool == "" || strings.TrimSpace(body) == "" {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /capture <tool> with a JSON body on the next line")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /capture <tool> with a JSON body on the next line")
 	}
 	if !json.Valid([]byte(body)) {
-		return answer{}, lang.Failf(lang.InvalidPayload, "the body is not valid JSON")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "the body is not valid JSON")
 	}
 	meta := map[string]any{"tool": tool}
 	if s, ok := a.flags["--session"]; ok {
@@ -97,14 +97,14 @@ func (c *call) capture(a memoryArgs) (answer, error) {
 
 func (c *call) forget(a memoryArgs) (answer, error) {
 	if q, ok := a.flags["--query"]; ok {
-		if a.text != "" { // the value of a flag is one word: append the others
+		if a.text != "" { // the value of a flag is one word, so append the other words
 			q += " " + a.text
 		}
 		return c.forgetFound(a, q)
 	}
 	words := strings.Fields(a.text)
 	if len(words) == 0 {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /forget <id|@mN>...")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /forget <id|@mN>...")
 	}
 	ids := make([]string, len(words))
 	for i, w := range words {
@@ -119,13 +119,13 @@ func (c *call) forget(a memoryArgs) (answer, error) {
 		return answer{}, err
 	}
 	if len(missing) > 0 {
-		return answer{}, lang.Failf(lang.NotFound, "%s",
-			strings.TrimPrefix(forgot(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
+		return answer{}, lang.Errorf(lang.NotFound, "%s",
+			strings.TrimPrefix(forgotLines(forgotten)+"\nMemory not found: "+strings.Join(missing, ", "), "\n"))
 	}
-	return answer{forgot(forgotten), map[string]any{"forgotten": forgotten}}, nil
+	return answer{forgotLines(forgotten), map[string]any{"forgotten": forgotten}}, nil
 }
 
-func forgot(ids []string) string {
+func forgotLines(ids []string) string {
 	return strings.Join(api.Each(ids, func(id string) string { return "Forgot " + id }), "\n")
 }
 
@@ -151,12 +151,12 @@ func (c *call) forgetAll(ids []string) (forgotten, missing []string, err error) 
 
 func (c *call) forgetFound(a memoryArgs, q string) (answer, error) {
 	found := query(a, q, maxK)
-	found.Quiet = true // a search for what to forget must not reinforce it
+	found.Quiet = true // a search for memories to forget must not reinforce them
 	result, err := api.Search.Ask(c.ctx, c.Settings.Memory, &found)
 	if err != nil {
 		return answer{}, err
 	}
-	// Only memories that contain the words are forgotten: similarity is not enough.
+	// Forget only memories that contain a word of the query, because similarity is not enough.
 	hits := slices.DeleteFunc(result.Hits, func(h api.Hit) bool { return !slices.Contains(h.Why, "keyword_match") })
 	var ids []string // nil is null in JSON
 	for _, h := range hits {
@@ -164,18 +164,18 @@ func (c *call) forgetFound(a memoryArgs, q string) (answer, error) {
 	}
 	if !a.flags.Has("--yes") {
 		found := api.Each(hits, func(h api.Hit) string { return headline(h.Memory) + "\n" + indented(h.Memory, false) })
-		return answer{lang.Under(fmt.Sprintf("Would forget %d", len(ids)),
+		return answer{lang.Titled(fmt.Sprintf("Would forget %d", len(ids)),
 			strings.Join(append(found, "Nothing was changed. Add --yes to forget them."), "\n")),
 			map[string]any{"would_forget": ids}}, nil
 	}
 	forgotten, _, err := c.forgetAll(ids)
-	return answer{cmp.Or(forgot(forgotten), "(no memories)"), map[string]any{"forgotten": forgotten}}, err
+	return answer{cmp.Or(forgotLines(forgotten), "(no memories)"), map[string]any{"forgotten": forgotten}}, err
 }
 
 // purge forgets memories that were created before a time.
 func (c *call) purge(a memoryArgs) (answer, error) {
 	if !a.flags.Has("--before") {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /purge --before <time> [--tier t] --yes")
 	}
 	found, err := api.Recent.Ask(c.ctx, c.Settings.Memory, &api.RecentRequest{Namespace: a.ns, Tier: a.flags["--tier"],
 		Before: a.when("--before"), Limit: maxScan + 1, Bare: true})
@@ -194,7 +194,7 @@ func (c *call) purge(a memoryArgs) (answer, error) {
 	return answer{fmt.Sprintf("Purged %d%s", len(forgotten), more), map[string]any{"purged": len(forgotten), "more": more != ""}}, err
 }
 
-// episode groups the memories that are stored in the agent's namespace from start to end.
+// episode groups the memories that are stored in the agent's namespace between start and end.
 func (c *call) episode(a memoryArgs) (answer, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
 	switch verb {
@@ -207,9 +207,9 @@ func (c *call) episode(a memoryArgs) (answer, error) {
 		c.Vars.Set("_episode", made.ID)
 		return answer{"Episode started " + made.ID, map[string]any{"id": made.ID}}, nil
 	case "end":
-		id := c.Vars.Of["_episode"]
+		id := c.Vars.Values["_episode"]
 		if id == "" {
-			return answer{}, lang.Failf(lang.NotFound, "No episode was started in this topic.")
+			return answer{}, lang.Errorf(lang.NotFound, "No episode was started in this topic.")
 		}
 		ended, err := write(c, api.EndSession, &api.EndSessionRequest{ID: id, Summary: strings.TrimSpace(rest)})
 		if err != nil {
@@ -219,8 +219,8 @@ func (c *call) episode(a memoryArgs) (answer, error) {
 		return answer{fmt.Sprintf("Episode ended %s (%s)", id, api.Many(int(ended.Memories), "memory", "memories")),
 			map[string]any{"id": id, "memories": ended.Memories}}, nil
 	case "list":
-		id := c.Vars.Of["_episode"]
-		return answer{lang.Under("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
+		id := c.Vars.Values["_episode"]
+		return answer{lang.Titled("Episodes", cmp.Or(id, "(none started in this topic)")), map[string]any{"active": id}}, nil
 	}
-	return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /episode start|end|list")
+	return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /episode start|end|list")
 }

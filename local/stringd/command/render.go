@@ -16,7 +16,7 @@ func (c *call) render(p *state.Page) (text string) {
 		text, p.Auto = p.Doc.Render(start, end, nil)
 		return text
 	}
-	text, p.Auto = p.Doc.Render(0, p.Doc.Whole(), func(d sfmd.Directive) string { return c.include(p.Path, d, []string{p.Path}) })
+	text, p.Auto = p.Doc.Render(0, p.Doc.End(), func(d sfmd.Directive) string { return c.include(p.Path, d, []string{p.Path}) })
 	if h := c.hints(p); len(h) > 0 {
 		return strings.TrimSpace(strings.Join(h, "\n") + "\n\n" + text)
 	}
@@ -87,7 +87,7 @@ func (c *call) include(from string, d sfmd.Directive, stack []string) string {
 	if !ok && d.Path != "" {
 		return "⚠ Include failed: " + d.Name + " (no such block)"
 	} else if !ok {
-		start, end = 0, doc.Whole()
+		start, end = 0, doc.End()
 	}
 	shown, _ := doc.Render(start, end, func(inner sfmd.Directive) string {
 		return c.include(real, inner, append(slices.Clone(stack), mark))

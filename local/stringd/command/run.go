@@ -51,12 +51,12 @@ func dispatch(ctx context.Context, s *state.Session, cmd string) (string, error)
 		cmd = "/" + rest
 	}
 	if !strings.HasPrefix(cmd, "/") {
-		return "", lang.Failf(lang.Unsupported, "Commands must start with /. Use /help for details.")
+		return "", lang.Errorf(lang.Unsupported, "Commands must start with /. Use /help for details.")
 	}
 	c := parse(ctx, s, cmd)
 	d := c.find()
 	if d == nil {
-		return "", lang.Failf(lang.Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.word)
+		return "", lang.Errorf(lang.Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.word)
 	}
 	return d.run(c)
 }
@@ -106,10 +106,10 @@ func commands() *table {
 	return &tableOnce.table
 }
 
-// find looks up the command, in a hub first among its own commands.
+// find looks up the command. A hub looks among its own commands first.
 func (c *call) find() *commandDef {
 	bare := !strings.ContainsAny(c.word, ".:")
-	look := func(f []commandDef) *commandDef {
+	lookup := func(f []commandDef) *commandDef {
 		i := slices.IndexFunc(f, func(d commandDef) bool { return d.name == c.name && (d.sub || bare) })
 		if i < 0 {
 			return nil
@@ -118,12 +118,12 @@ func (c *call) find() *commandDef {
 	}
 	t := commands()
 	if c.Topic.Type == lang.Hub {
-		if d := look(t.hubs[c.Topic.Name]); d != nil {
+		if d := lookup(t.hubs[c.Topic.Name]); d != nil {
 			return d
 		}
-		if d := look(t.pages); d != nil && (c.name != "open" || c.args == "") {
+		if d := lookup(t.pages); d != nil && (c.name != "open" || c.args == "") {
 			return d
 		}
 	}
-	return look(t.words)
+	return lookup(t.words)
 }

@@ -16,7 +16,7 @@ import (
 func (c *call) exec() (string, error) {
 	line := c.argsAndBody()
 	if strings.TrimSpace(line) == "" {
-		return "", lang.Failf(lang.Unsupported, "Usage: /exec <shell command>")
+		return "", lang.Errorf(lang.Unsupported, "Usage: /exec <shell command>")
 	}
 	if c.Topic.Type == lang.Bash {
 		return c.inShell(line)
@@ -28,12 +28,12 @@ func (c *call) exec() (string, error) {
 	return c.report(out)
 }
 
-// shellOff rejects a client that may not run programs.
-var shellOff = lang.Failf(lang.Unsupported, "The shell is off on this node.")
+// errShellOff rejects a client that may not run programs.
+var errShellOff = lang.Errorf(lang.Unsupported, "The shell is off on this node.")
 
 // once runs a line in its own shell.
 func (c *call) once(line, dir string) (out shell.Out, err error) {
-	err = c.Settings.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
+	err = c.Settings.Memory.Act(c.ctx, api.RunProgram, errShellOff, func(ctx context.Context) (err error) {
 		out, err = shell.Once(ctx, shell.Line{Text: line, Dir: dir, Environ: c.environ(), Timeout: c.Settings.Timeout})
 		return err
 	})
@@ -46,7 +46,7 @@ func (c *call) environ() []string {
 	env := append(slices.Clone(c.Settings.Environ), "HOME="+c.Agent.Home)
 	for _, k := range c.Vars.Keys {
 		if !strings.HasPrefix(k, "_") {
-			env = append(env, k+"="+c.Vars.Of[k])
+			env = append(env, k+"="+c.Vars.Values[k])
 		}
 	}
 	return env
@@ -56,16 +56,16 @@ func (c *call) environ() []string {
 func (c *call) report(out shell.Out) (string, error) {
 	body := cmp.Or(out.Text, "(no output)")
 	if out.TimedOut {
-		return "", lang.Failf(lang.Timeout, "timed out after %s | cwd: %s\n---\n%s", c.Settings.Timeout, out.CWD, body)
+		return "", lang.Errorf(lang.Timeout, "timed out after %s | cwd: %s\n---\n%s", c.Settings.Timeout, out.CWD, body)
 	}
-	text := lang.Under(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
+	text := lang.Titled(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
 	if out.Status != 0 {
 		return "", lang.Exit(out.Status, text)
 	}
 	return text, nil
 }
 
-// bash handles the input of a bash topic: the commands that work there, and lines for the shell.
+// bash runs the input of a bash topic: a command that works there, or a line for the shell.
 func bash(ctx context.Context, s *state.Session, cmd string) (string, error) {
 	if rest, ok := strings.CutPrefix(cmd, "//"); ok {
 		c := parse(ctx, s, "/"+rest)
@@ -73,7 +73,7 @@ func bash(ctx context.Context, s *state.Session, cmd string) (string, error) {
 		case "help", "info", "close":
 			return c.find().run(c)
 		}
-		return "", lang.Failf(lang.Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.word)
+		return "", lang.Errorf(lang.Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.word)
 	}
 	if strings.HasPrefix(cmd, "/") {
 		c := parse(ctx, s, cmd)
@@ -81,7 +81,7 @@ func bash(ctx context.Context, s *state.Session, cmd string) (string, error) {
 			if d := c.find(); d != nil && d.shell {
 				return d.run(c)
 			} else if d != nil {
-				return "", lang.Failf(lang.Unsupported, "%s does not work in a bash topic.", c.word)
+				return "", lang.Errorf(lang.Unsupported, "%s does not work in a bash topic.", c.word)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func bash(ctx context.Context, s *state.Session, cmd string) (string, error) {
 
 func (c *call) inShell(line string) (string, error) {
 	var out shell.Out
-	err := c.Settings.Memory.Act(c.ctx, api.RunProgram, shellOff, func(ctx context.Context) (err error) {
+	err := c.Settings.Memory.Act(c.ctx, api.RunProgram, errShellOff, func(ctx context.Context) (err error) {
 		out, err = c.Shell.Run(ctx, c.Agent.Home, line, c.Settings.Timeout)
 		return err
 	})

@@ -39,7 +39,7 @@ func (c *call) stats(a memoryArgs) (answer, error) {
 	if st.NextSeq > statsScan {
 		fmt.Fprintf(&b, "\n(tiers and bytes are of the first %d records)", statsScan)
 	}
-	return answer{lang.Under("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
+	return answer{lang.Titled("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
 		"tombstoned": st.Tombstoned, "edges": st.Edges, "index": t.Index}}, nil
 }
 
@@ -47,7 +47,7 @@ func (c *call) cluster(a memoryArgs) (answer, error) {
 	switch a.text {
 	case "", "status", "nodes":
 	default:
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /cluster [status|nodes]")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /cluster [status|nodes]")
 	}
 	st, err := api.Cluster.Ask(c.ctx, c.Settings.Memory, &api.Nothing{})
 	if err != nil {
@@ -66,7 +66,7 @@ func clusterView(st *api.ClusterStatus) answer {
 	fmt.Fprintf(&b, "node: n%d (%s)\nleader: %s\nterm: %d\ncommit: %d applied: %d\npeers:", st.NodeID,
 		strings.ToLower(st.Role), cmp.Or(leader, "none"),
 		st.CurrentTerm, st.Commit, st.Applied)
-	var peers []kit.Object // null without any
+	var peers []kit.Object // null if there are none
 	for _, p := range st.Peers {
 		last, seen, lag := -1.0, "never", "unknown"
 		if p.LastSeenSecsAgo != nil {
@@ -83,7 +83,7 @@ func clusterView(st *api.ClusterStatus) answer {
 	if peers == nil {
 		b.WriteString(" (none)")
 	}
-	return answer{lang.Under("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
+	return answer{lang.Titled("Cluster", b.String()), kit.Object{"node", st.NodeID, "role", st.Role, "leader", leader, "term", st.CurrentTerm,
 		"commit", st.Commit, "applied", uint64(st.Applied), "peers", peers}}
 }
 
@@ -92,14 +92,14 @@ const thinkLimit = 1000
 
 func (c *call) think(a memoryArgs) (answer, error) {
 	if a.text != "" {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /think")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /think")
 	}
 	done, err := api.Think.Ask(c.ctx, c.Settings.Memory,
 		&api.ThinkRequest{ThinkParts: api.ThinkParts{Consolidate: true, Conflicts: true}, Limit: thinkLimit})
 	if err != nil {
 		return answer{}, err
 	}
-	decayed, notes := 0, []string{} // important ones that have faded; what deserves attention, the most urgent first
+	decayed, notes := 0, []string{} // important memories that have faded; reasons for attention, the most urgent first
 	for _, x := range done.Triggers {
 		if x.Type == "decay_review" {
 			decayed++
@@ -111,7 +111,7 @@ func (c *call) think(a memoryArgs) (answer, error) {
 	for _, n := range notes {
 		fmt.Fprintf(&b, "\n- %s", oneLine(n, 200))
 	}
-	return answer{lang.Under("Thought", b.String()),
+	return answer{lang.Titled("Thought", b.String()),
 		kit.Object{"merged", done.Merged, "conflicts", done.Conflicts, "decayed", decayed, "notes", notes, "index", done.Index}}, nil
 }
 
@@ -125,7 +125,7 @@ func (c *call) relate(a memoryArgs) (answer, error) {
 		return answer{}, err
 	}
 	if len(w) != 3 {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /relate <src> <rel> <dst>")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /relate <src> <rel> <dst>")
 	}
 	weight, _ := strconv.ParseFloat(cmp.Or(a.flags["--weight"], "1"), 64) // checked with the flag
 	made, err := write(c, api.Relate, &api.RelateRequest{Src: w[0], Dst: w[2], Type: w[1], Weight: weight})
@@ -139,7 +139,7 @@ func (c *call) relate(a memoryArgs) (answer, error) {
 func (c *call) edges(a memoryArgs) (answer, error) {
 	entity := strings.TrimSpace(a.text)
 	if entity == "" {
-		return answer{}, lang.Failf(lang.InvalidPayload, "Usage: /edges <entity>")
+		return answer{}, lang.Errorf(lang.InvalidPayload, "Usage: /edges <entity>")
 	}
 	found, err := api.LookUp.Ask(c.ctx, c.Settings.Memory, &api.LookUpRequest{Entities: []string{entity}, Edges: maxK + 1})
 	if err != nil {
@@ -149,5 +149,5 @@ func (c *call) edges(a memoryArgs) (answer, error) {
 	if len(lines) > maxK {
 		lines, found.Edges = append(lines[:maxK], fmt.Sprintf("... (there are more than %d)", maxK)), found.Edges[:maxK]
 	}
-	return answer{lang.Under("Edges of "+entity, cmp.Or(strings.Join(lines, "\n"), "(none)")), found.Edges}, nil
+	return answer{lang.Titled("Edges of "+entity, cmp.Or(strings.Join(lines, "\n"), "(none)")), found.Edges}, nil
 }

@@ -40,11 +40,11 @@ func words() []commandDef {
 		{name: "recall", usage: "/recall <query>", about: "find memories of all agents and protocols: -k --tier --type --tags --since --until --min-score --after --budget --full --explain --consistency --skip-reinforce --ns", shell: true,
 			run: allNamespaces((*call).recall, lang.Flag{Name: "-k", Check: wholeNumber(1, maxK)}, tierFlag, lang.Flag{Name: "--type"}, lang.Flag{Name: "--tags"},
 				lang.Flag{Name: "--since", Check: checkTime}, lang.Flag{Name: "--until", Check: checkTime}, lang.Flag{Name: "--min-score", Check: number(0, 1e9)}, afterFlag,
-				lang.Flag{Name: "--budget", Check: wholeNumber(1, 1<<20)}, lang.Flag{Name: "--full", Bare: true}, lang.Flag{Name: "--explain", Bare: true},
-				lang.Flag{Name: "--skip-reinforce", Bare: true}, consistencyFlag)},
+				lang.Flag{Name: "--budget", Check: wholeNumber(1, 1<<20)}, lang.Flag{Name: "--full", NoValue: true}, lang.Flag{Name: "--explain", NoValue: true},
+				lang.Flag{Name: "--skip-reinforce", NoValue: true}, consistencyFlag)},
 		{name: "memory", usage: "/memory <id|@mN>...", about: "show memories whole", shell: true, run: ownNamespace((*call).showMemory)},
 		{name: "forget", usage: "/forget <id|@mN>...", about: "forget memories: --reason, or --query q --yes", shell: true,
-			run: ownNamespace((*call).forget, lang.Flag{Name: "--reason"}, lang.Flag{Name: "--query"}, lang.Flag{Name: "--yes", Bare: true})},
+			run: ownNamespace((*call).forget, lang.Flag{Name: "--reason"}, lang.Flag{Name: "--query"}, lang.Flag{Name: "--yes", NoValue: true})},
 		{name: "recent", usage: "/recent", about: "the newest memories: -n --tier", shell: true, run: allNamespaces((*call).recent, lang.Flag{Name: "-n", Check: wholeNumber(1, maxK)}, tierFlag)},
 		{name: "timeline", usage: "/timeline <id|@mN>", about: "what was remembered around one: --window", shell: true,
 			run: ownNamespace((*call).timeline, lang.Flag{Name: "--window", Check: wholeNumber(1, maxK)})},
@@ -53,14 +53,14 @@ func words() []commandDef {
 		{name: "capture", usage: "/capture <tool>", about: "keep a tool's JSON: --session --source", shell: true,
 			run: ownNamespace((*call).capture, lang.Flag{Name: "--session"}, lang.Flag{Name: "--source"})},
 		{name: "purge", usage: "/purge --before <time> --yes", about: "forget what is older: --tier", shell: true,
-			run: ownNamespace((*call).purge, lang.Flag{Name: "--before", Check: checkTime}, tierFlag, lang.Flag{Name: "--yes", Bare: true})},
+			run: ownNamespace((*call).purge, lang.Flag{Name: "--before", Check: checkTime}, tierFlag, lang.Flag{Name: "--yes", NoValue: true})},
 		{name: "episode", usage: "/episode start|end|list", about: "group memories", shell: true, run: ownNamespace((*call).episode)},
 		{name: "relate", usage: "/relate <src> <rel> <dst>", about: "say that two things are related: --weight", shell: true, run: ownNamespace((*call).relate, lang.Flag{Name: "--weight", Check: number(0, 1e9)})},
 		{name: "edges", usage: "/edges <entity>", about: "what a thing is related to", shell: true, run: ownNamespace((*call).edges)},
 		{name: "think", usage: "/think", about: "merge duplicates, find contradictions, say what deserves attention", shell: true, run: ownNamespace((*call).think)},
 
-		{name: "install", sub: true, run: notOffered}, {name: "uninstall", sub: true, run: notOffered},
-		{name: "capability", sub: true, run: notOffered}, {name: "fs", sub: true, run: notOffered},
+		{name: "install", sub: true, run: unsupported}, {name: "uninstall", sub: true, run: unsupported},
+		{name: "capability", sub: true, run: unsupported}, {name: "fs", sub: true, run: unsupported},
 	}
 }
 
@@ -88,7 +88,7 @@ func hubWords() map[string][]commandDef {
 			{name: "status", usage: "/status", run: func(c *call) (string, error) { return c.Settings.Host.Status(), nil }},
 			{name: "stop", usage: "/stop", run: func(c *call) (string, error) {
 				if err := c.Settings.Host.Shutdown(); err != nil {
-					return "", lang.Failf(lang.Unsupported, "%v", err)
+					return "", lang.Errorf(lang.Unsupported, "%v", err)
 				}
 				return "stringd shutting down", nil
 			}},
@@ -99,7 +99,7 @@ func hubWords() map[string][]commandDef {
 			{name: "set-home", usage: "/set-home <id> <path>", run: (*call).hubSetHome},
 			{name: "rm", usage: "/rm <id>", run: (*call).hubRemove},
 			{name: "use", usage: "/use", run: func(c *call) (string, error) {
-				return "", lang.Failf(lang.Unsupported, "The agent is chosen by each request's X-Agent-Id.")
+				return "", lang.Errorf(lang.Unsupported, "The agent is chosen by each request's X-Agent-Id.")
 			}},
 		},
 	}

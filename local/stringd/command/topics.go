@@ -13,7 +13,7 @@ func (c *call) topics() (string, error) {
 	switch want {
 	case "", lang.Tab, lang.App, lang.Bash, lang.Hub:
 	default:
-		return "", lang.Failf(lang.InvalidPayload, "Unknown topic type: %s (tab, app, bash, hub)", c.args)
+		return "", lang.Errorf(lang.InvalidPayload, "Unknown topic type: %s (tab, app, bash, hub)", c.args)
 	}
 	var rows []string
 	for _, s := range c.Settings.Host.Sessions(c.Agent.ID) {
@@ -26,7 +26,7 @@ func (c *call) topics() (string, error) {
 		}
 		rows = append(rows, row)
 	}
-	return lang.Under(fmt.Sprintf("Topics (%d)", len(rows)), cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
+	return lang.Titled(fmt.Sprintf("Topics (%d)", len(rows)), cmp.Or(strings.Join(rows, "\n"), "(none)")), nil
 }
 
 func (c *call) session() (string, error) {
@@ -36,21 +36,21 @@ func (c *call) session() (string, error) {
 		c.args = name
 		return c.topics()
 	case verb != "close" || name == "":
-		return "", lang.Failf(lang.InvalidPayload, "Usage: /session list|close <topic>")
+		return "", lang.Errorf(lang.InvalidPayload, "Usage: /session list|close <topic>")
 	}
 	t, ok := lang.ParseTopic(name)
 	switch {
 	case !ok:
-		return "", lang.Failf(lang.InvalidTarget, "Invalid topic: %s", name)
+		return "", lang.Errorf(lang.InvalidTarget, "Invalid topic: %s", name)
 	case t.Name == c.Topic.Name:
-		return "", lang.Failf(lang.InvalidTarget, "This is the current topic. Close it from another one.")
+		return "", lang.Errorf(lang.InvalidTarget, "This is the current topic. Close it from another one.")
 	case !c.Settings.Host.CloseSession(c.Agent.ID, t.Name):
-		return "", lang.Failf(lang.NotFound, "No session: %s", t.Name)
+		return "", lang.Errorf(lang.NotFound, "No session: %s", t.Name)
 	}
 	return "Closed session: " + t.Name, nil
 }
 
-// notOffered rejects commands of the protocol that need hosts or stores that this node does not use.
-func notOffered(c *call) (string, error) {
-	return "", lang.Failf(lang.Unsupported, "%s is not offered by this node.", c.word)
+// unsupported rejects commands of the protocol that need hosts or stores that this node does not use.
+func unsupported(c *call) (string, error) {
+	return "", lang.Errorf(lang.Unsupported, "%s is not offered by this node.", c.word)
 }

@@ -26,37 +26,37 @@ func (c *call) setVars() (string, error) {
 		return fmt.Sprintf("{%s} = %q", m[1], m[2]), nil
 	}
 	type one struct{ name, value, env string }
-	var todo []one
+	var assignments []one
 	for line := range strings.SplitSeq(input, "\n") {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
 		m := assignment.FindStringSubmatch(line)
 		if m == nil {
-			return "", lang.Failf(lang.InvalidPayload, "Invalid assignment: %s", line)
+			return "", lang.Errorf(lang.InvalidPayload, "Invalid assignment: %s", line)
 		}
-		todo = append(todo, one{m[1] + m[3], lang.Unquote(strings.TrimSpace(m[4])), m[2]})
+		assignments = append(assignments, one{m[1] + m[3], lang.Unquote(strings.TrimSpace(m[4])), m[2]})
 	}
-	var said []string
-	for _, t := range todo {
+	var lines []string
+	for _, t := range assignments {
 		if t.env == "" {
 			c.Vars.Set(t.name, t.value)
-			said = append(said, fmt.Sprintf("{%s} = \"%s\"", t.name, t.value))
+			lines = append(lines, fmt.Sprintf("{%s} = \"%s\"", t.name, t.value))
 			continue
 		}
 		scope, err := c.SetEnv(t.env, t.value)
 		if err != nil {
 			return "", err
 		}
-		said = append(said, fmt.Sprintf("$%s = \"%s\" (%s)", t.env, t.value, scope))
+		lines = append(lines, fmt.Sprintf("$%s = \"%s\" (%s)", t.env, t.value, scope))
 	}
-	return strings.Join(said, "\n"), nil
+	return strings.Join(lines, "\n"), nil
 }
 
 func (c *call) listVars() (string, error) {
 	var rows []string
 	for _, k := range c.Vars.Keys {
-		rows = append(rows, fmt.Sprintf("{%s} = \"%s\"", k, c.Vars.Of[k]))
+		rows = append(rows, fmt.Sprintf("{%s} = \"%s\"", k, c.Vars.Values[k]))
 	}
 	env, err := c.Env()
 	if err != nil {
@@ -68,5 +68,5 @@ func (c *call) listVars() (string, error) {
 	if len(rows) == 0 {
 		return "No variables set.", nil
 	}
-	return lang.Under("Variables", strings.Join(rows, "\n")), nil
+	return lang.Titled("Variables", strings.Join(rows, "\n")), nil
 }

@@ -24,13 +24,13 @@ func (c *call) memoryPage(uri string) (*state.Page, error) {
 	switch {
 	case rest == "recent":
 		var ms []*oplog.Memory
-		var rest string
-		ms, rest, err = c.newest(api.RecentRequest{Limit: pageRows})
-		text = c.memoryDoc("Recent memories", ms, rest)
+		var note string
+		ms, note, err = c.newest(api.RecentRequest{Limit: pageRows})
+		text = c.memoryDoc("Recent memories", ms, note)
 	case rest == "cluster":
 		var st *api.ClusterStatus
 		if st, err = api.Cluster.Ask(c.ctx, c.Settings.Memory, &api.Nothing{}); err == nil {
-			text = frontMatter("Cluster") + strings.TrimPrefix(clusterView(st).text, lang.Under("Cluster", ""))
+			text = frontMatter("Cluster") + strings.TrimPrefix(clusterView(st).text, lang.Titled("Cluster", ""))
 		}
 	case kind == "timeline":
 		text, err = c.timelineDoc(arg)
@@ -38,7 +38,7 @@ func (c *call) memoryPage(uri string) (*state.Page, error) {
 		query, _ := url.ParseQuery(strings.TrimPrefix(rest, "search?")) // a malformed query is read as far as possible
 		text, err = c.searchDoc(query.Get("q"))
 	case rest == "":
-		err = lang.Failf(lang.InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
+		err = lang.Errorf(lang.InvalidTarget, "Usage: /open mem:recent | mem:<id> | mem:timeline/<id> | mem:search?q=... | mem:cluster")
 	default:
 		var found *api.LookedUp
 		if found, err = c.lookUp(rest, 0); err == nil {
@@ -49,14 +49,14 @@ func (c *call) memoryPage(uri string) (*state.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &state.Page{Uri: uri, Block: block, Doc: sfmd.Parse(text)}
+	p := &state.Page{URI: uri, Block: block, Doc: sfmd.Parse(text)}
 	return p, c.CheckBlock(p)
 }
 
 func frontMatter(title string) string { return fmt.Sprintf("---\ntitle: %q\n---\n", title) }
 
-// quoteLines quotes the text of a memory line by line. The text is not trusted: no line of it may be read as a mark,
-// a directive or an action.
+// quoteLines quotes the text of a memory line by line. The text is not trusted, so no line may be parsed as a mark, a
+// directive or an action.
 func quoteLines(text string) string {
 	return "> " + strings.ReplaceAll(strings.ReplaceAll(text, "\r", ""), "\n", "\n> ")
 }
@@ -65,7 +65,7 @@ func quoteLines(text string) string {
 const pageRows = 20
 
 // memoryDoc lists memories, followed by a note about what was left out.
-func (c *call) memoryDoc(title string, ms []*oplog.Memory, rest string) string {
+func (c *call) memoryDoc(title string, ms []*oplog.Memory, note string) string {
 	var b strings.Builder
 	b.WriteString(frontMatter(title))
 	for i, m := range ms {
@@ -77,7 +77,7 @@ func (c *call) memoryDoc(title string, ms []*oplog.Memory, rest string) string {
 	if len(ms) == 0 {
 		b.WriteString("(no memories)\n")
 	}
-	b.WriteString(rest)
+	b.WriteString(note)
 	return b.String()
 }
 
@@ -91,15 +91,15 @@ func (c *call) timelineDoc(id string) (string, error) {
 
 func (c *call) searchDoc(q string) (string, error) {
 	if strings.TrimSpace(q) == "" {
-		return "", lang.Failf(lang.InvalidTarget, "Usage: /open mem:search?q=<question>")
+		return "", lang.Errorf(lang.InvalidTarget, "Usage: /open mem:search?q=<question>")
 	}
 	found, err := api.Search.Ask(c.ctx, c.Settings.Memory, &api.SearchRequest{Text: q, K: pageRows, Now: time.Now()})
 	if err != nil {
 		return "", err
 	}
-	rest := ""
+	note := ""
 	if more := found.Matched - len(found.Hits); more > 0 {
-		rest = fmt.Sprintf("... (%d more match: /recall -k returns up to %d)", more, maxK)
+		note = fmt.Sprintf("... (%d more match: /recall -k returns up to %d)", more, maxK)
 	}
-	return c.memoryDoc("Memories of "+oneLine(q, 60), api.Each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory }), rest), nil
+	return c.memoryDoc("Memories of "+oneLine(q, 60), api.Each(found.Hits, func(h api.Hit) *oplog.Memory { return h.Memory }), note), nil
 }

@@ -2,9 +2,9 @@
 //
 //	events/<id>.json  {"id","agentId","receivedAt","source":"local-webhook","text","status":"pending"|"ack","ackedAt"?}
 //
-// On a node that encrypts each file is sealed. An event is on disk, directory entry included, before Append returns.
-// An inbox holds Max events. A full inbox removes acknowledged events, the oldest first, but never pending ones.
-// Files that are not events are ignored; an event file that cannot be read is logged once.
+// On a node that encrypts, each file is sealed. An event is on disk, including its directory entry, before Append
+// returns. An inbox holds Max events. A full inbox removes acknowledged events, the oldest first, but never pending
+// ones. Files that are not events are ignored; an event file that cannot be read is logged once.
 package inbox
 
 import (
@@ -48,8 +48,8 @@ const (
 // Max is the capacity of an inbox.
 const Max = 10_000
 
-// Stamp is the time format in files and answers.
-const Stamp = "2006-01-02T15:04:05.000Z"
+// TimeFormat is the time format in files and answers.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 // ErrNotFound reports that there is no such event.
 var ErrNotFound = errors.New("event not found")
@@ -88,7 +88,7 @@ func (b *Inbox) Append(text string, after func(Event)) (Event, error) {
 	rand.Read(raw[:]) // never fails
 	e := Event{
 		ID:      "evt_" + strconv.FormatInt(b.last, 36) + "_" + base64.RawURLEncoding.EncodeToString(raw[:]),
-		AgentID: b.agent, ReceivedAt: now.Format(Stamp), Source: "local-webhook",
+		AgentID: b.agent, ReceivedAt: now.Format(TimeFormat), Source: "local-webhook",
 		Text: strings.TrimRight(text, " \t\r\n"), Status: Pending,
 	}
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
@@ -209,8 +209,8 @@ func (b *Inbox) List(all bool) ([]Event, error) {
 		switch {
 		case err == nil && (all || e.Status == Pending):
 			out = append(out, e)
-		case err != nil && !errors.Is(err, ErrNotFound): // not found: removed meanwhile
-			if _, told := b.reported.LoadOrStore(id, true); !told {
+		case err != nil && !errors.Is(err, ErrNotFound): // an event that is not found was removed meanwhile
+			if _, logged := b.reported.LoadOrStore(id, true); !logged {
 				b.log.Warn("an event cannot be read and is passed over", "agent", b.agent, "event", id, "err", err)
 			}
 		}
@@ -229,7 +229,7 @@ func (b *Inbox) Ack(id string) error {
 	if err != nil || e.Status == Acked {
 		return err
 	}
-	e.Status, e.AckedAt, b.fullAt = Acked, time.Now().UTC().Format(Stamp), time.Time{}
+	e.Status, e.AckedAt, b.fullAt = Acked, time.Now().UTC().Format(TimeFormat), time.Time{}
 	return b.write(e)
 }
 

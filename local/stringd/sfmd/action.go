@@ -18,13 +18,13 @@ type Action struct {
 
 // Field is an argument of an action.
 type Field struct {
-	Name     string
-	Short    string // one letter, or empty
-	Type     string
-	Required bool
-	About    string
-	Default  string
-	HasValue bool // Default is one
+	Name       string
+	Short      string // one letter; may be empty
+	Type       string
+	Required   bool
+	About      string
+	Default    string
+	HasDefault bool // Default is one
 }
 
 var (
@@ -33,7 +33,7 @@ var (
 	methods   = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "CLI"}
 )
 
-// readActions reads the fences that are actions, and their templates.
+// readActions reads the actions and response templates from the fences.
 func (d *Document) readActions(fences []fence) {
 	known := map[string]bool{}
 	for _, f := range fences {
@@ -67,7 +67,7 @@ func (d *Document) readActions(fences []fence) {
 	}
 }
 
-// closed reports whether a fence ends with its delimiter, and not with the document.
+// closed reports whether a fence has its closing delimiter. An unclosed fence ends with the document.
 func (d *Document) closed(f fence) bool {
 	return f.close > f.open && fenceMark.MatchString(d.lines[f.close].text)
 }
@@ -93,14 +93,14 @@ func parseAction(id string, text []string) (a Action, ok bool) {
 				return a, false
 			}
 			f := Field{Name: m[1], Short: m[2], Type: m[3], Required: m[4] == "required", About: m[5], Default: m[6] + m[7],
-				HasValue: strings.Contains(t, "=") && m[6]+m[7] != ""}
+				HasDefault: strings.Contains(t, "=") && m[6]+m[7] != ""}
 			a.Fields = append(a.Fields, f)
 		}
 	}
 	return a, a.Method != ""
 }
 
-// options moves -H and -d from the target to their fields.
+// options moves the options -H and -d from the target to the fields of the action.
 func (a *Action) options() {
 	for _, m := range option.FindAllStringSubmatch(a.Target, -1) {
 		v := m[2] + m[3] + m[4]

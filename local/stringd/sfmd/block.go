@@ -9,7 +9,7 @@ import (
 // head is a heading in the text. Its block extends to the next heading of the same or a higher level.
 type head struct {
 	start, level int
-	id, slug     string // its explicit id, or ""; the id made of its words
+	id, slug     string // the explicit id, or ""; the id made of the words
 }
 
 func (d *Document) heads() (all []head) {

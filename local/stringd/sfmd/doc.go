@@ -4,7 +4,7 @@
 //	---                              front matter: only on line 1; YAML
 //	title: Home
 //	---
-//	<!-- #intro -->                  a block: everything up to its closing mark
+//	<!-- #intro -->                  a block: all text up to its closing mark
 //	text
 //	<!-- /intro -->
 //	## Setup {#setup}                a heading is a block too: up to the next of its level
@@ -15,10 +15,10 @@
 //	CLI echo {name}
 //	  name, -n: string (required) "whom"
 //	```
-//	```act.greet.response            what an action's answer is turned into
+//	```act.greet.response            a template for the answer of an action
 //	{Response.body}
 //	```
 //
-// Nothing in fences or inline code is read. A document is never rejected: its faults become warnings.
-// The package is functions of text: it opens no files, runs no action, and is called by package command.
+// Marks in fences and inline code have no meaning. A document is never rejected: its errors become warnings. The
+// package only processes text. It opens no files and runs no actions.
 package sfmd

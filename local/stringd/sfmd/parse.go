@@ -11,9 +11,9 @@ import (
 type Document struct {
 	Source    string
 	Front     Front
-	Blocks    []Block // in the order they open; those without a closer too
+	Blocks    []Block // in order of their opening marks, including unclosed ones
 	Menus     []Directive
-	Links     []Link // explicit shortcuts, page's order
+	Links     []Link // explicit shortcuts, in order of the text
 	Actions   []Action
 	Responses map[string]string // templates by action id
 	Warnings  []string
@@ -46,7 +46,7 @@ type line struct {
 
 // A fence is a block of code.
 type fence struct {
-	open, close int // lines; close is the last line when it was never closed
+	open, close int // line indexes; for an unclosed fence, close is the last line
 	info        string
 }
 
@@ -106,7 +106,8 @@ func (d *Document) readFront() {
 			d.lines[j].front = true
 		}
 		var err error
-		if d.Front, err = parseFront(d.Source[:d.lines[i].start]); err != nil { // with its opening mark: errors count lines from there
+		// Including the opening mark, so that line numbers in errors are right.
+		if d.Front, err = parseFront(d.Source[:d.lines[i].start]); err != nil {
 			d.Front = nil
 			d.warn("INVALID_FRONTMATTER: %s", strings.Join(strings.Fields(err.Error()), " "))
 		}
@@ -142,7 +143,7 @@ func (d *Document) readFences() (fences []fence) {
 func (l line) isText() bool { return l.fence == 0 && !l.front }
 
 func (d *Document) readBlocks() {
-	var open []int // of Blocks
+	var open []int // indexes of open blocks
 	known, opened := map[string]bool{}, map[string]int{}
 	for _, l := range d.lines {
 		t := strings.TrimSpace(l.text)
@@ -199,18 +200,18 @@ func (d *Document) readLinks() {
 			d.refs[strings.ToLower(m[1])] = m[2]
 		}
 	}
-	taken, there := map[string]int{}, map[[2]string]bool{}
+	idCount, seen := map[string]int{}, map[[2]string]bool{}
 	for _, l := range d.lines {
 		if !l.isText() {
 			continue
 		}
 		outsideCode(l.text, func(s string) string {
 			for _, m := range shortcut.FindAllStringSubmatch(s, -1) {
-				d.addLink(taken, there, Link{m[1], strings.TrimSpace(m[2]), m[3]})
+				d.addLink(idCount, seen, Link{m[1], strings.TrimSpace(m[2]), m[3]})
 			}
 			for _, m := range shortRef.FindAllStringSubmatch(s, -1) {
 				if href, ok := d.refs["@"+strings.ToLower(m[2])]; ok {
-					d.addLink(taken, there, Link{m[2], m[1], href})
+					d.addLink(idCount, seen, Link{m[2], m[1], href})
 				}
 			}
 			return s
@@ -227,21 +228,21 @@ func (d *Document) readDirective(m []string) {
 		d.warn("MISSING_IDENTIFIER: [!%s]", kind)
 		return
 	}
-	if kind != "include" { // which Render puts in
+	if kind != "include" { // Render inserts includes
 		d.Menus = append(d.Menus, Directive{name, path})
 	}
 }
 
 // addLink adds a shortcut. A repeated id gets the next free number; a repeated link is skipped.
-func (d *Document) addLink(taken map[string]int, there map[[2]string]bool, l Link) {
-	if there[[2]string{l.ID, l.Href}] {
+func (d *Document) addLink(idCount map[string]int, seen map[[2]string]bool, l Link) {
+	if seen[[2]string{l.ID, l.Href}] {
 		return
 	}
-	taken[l.ID]++
-	if n := taken[l.ID]; n > 1 {
+	idCount[l.ID]++
+	if n := idCount[l.ID]; n > 1 {
 		l.ID = fmt.Sprint(l.ID, n)
 	}
-	there[[2]string{l.ID, l.Href}] = true
+	seen[[2]string{l.ID, l.Href}] = true
 	l.Label = cmp.Or(l.Label, l.ID)
 	d.Links = append(d.Links, l)
 }

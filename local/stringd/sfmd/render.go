@@ -8,17 +8,17 @@ import (
 )
 
 var (
-	anyLink = regexp.MustCompile(`(!?)\[([^\]@!][^\]]*)\]\(([^)\s]+)\)`)
-	refLink = regexp.MustCompile(`\[([^\]@!][^\]]*)\]\[([^\]@][^\]]*)?\]`)
-	simple  = regexp.MustCompile(`^[A-Za-z0-9 -]{1,20}$`)
+	anyLink     = regexp.MustCompile(`(!?)\[([^\]@!][^\]]*)\]\(([^)\s]+)\)`)
+	refLink     = regexp.MustCompile(`\[([^\]@!][^\]]*)\]\[([^\]@][^\]]*)?\]`)
+	simpleLabel = regexp.MustCompile(`^[A-Za-z0-9 -]{1,20}$`)
 )
 
 const longHref = 40
 
-// Whole returns the end offset for rendering the whole document.
-func (d *Document) Whole() int { return len(d.Source) + 1 }
+// End returns the end offset for rendering the whole document.
+func (d *Document) End() int { return len(d.Source) + 1 }
 
-// Render renders the part of the document between two offsets for an agent. auto are the shortcuts that it made for
+// Render renders the part of the document between two offsets for an agent. auto holds the shortcuts that it made for
 // long links. include, if not nil, returns the text that replaces an include directive.
 func (d *Document) Render(start, end int, include func(Directive) string) (text string, auto []Link) {
 	r := renderer{d: d, used: map[string]int{}, short: map[Link]string{}}
@@ -54,7 +54,7 @@ type renderer struct {
 	used map[string]int
 	auto []Link
 
-	short    map[Link]string // of a link that has no id yet
+	short    map[Link]string // ids of the shortcuts in auto
 	numbered int
 }
 
@@ -93,7 +93,7 @@ func (r *renderer) shorten(label, href string) string {
 		return id
 	}
 	id := Slug(label)
-	if !simple.MatchString(label) || id == "" {
+	if !simpleLabel.MatchString(label) || id == "" {
 		r.numbered++
 		id = fmt.Sprint("link-", r.numbered)
 	}

@@ -67,7 +67,7 @@ func TestFront(t *testing.T) {
 func TestRender(t *testing.T) {
 	t.Parallel()
 	d := Parse("[@a A](a.md) [ref][r] [short](b.md) [Same](https://x/1) [Same](https://x/2) ![img](https://x/i) `[@c C](c.md)` ``a ` [Same](https://x/3)``\n\n[r]: https://x/r\n~~~act.go\nCLI x\n~~~\n````\n```act.no\n````\n")
-	text, _ := d.Render(0, d.Whole(), nil)
+	text, _ := d.Render(0, d.End(), nil)
 	want := "[A][@a] [ref][@ref] [short](b.md) [Same][@same] [Same][@same-2] ![img](https://x/i) `[@c C](c.md)` ``a ` [Same](https://x/3)``\n\n````\n```act.no\n````"
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
@@ -100,7 +100,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("``` \n~~~\n[a][@b]\n[!include:x]()")
 	f.Fuzz(func(t *testing.T, s string) {
 		d := Parse(s)
-		d.Render(0, d.Whole(), func(Directive) string { return "" })
+		d.Render(0, d.End(), func(Directive) string { return "" })
 		for _, id := range d.BlockIDs() {
 			if start, end, ok := d.Find(id); !ok || start > end || end > len(s) {
 				t.Fatalf("#%s: %d to %d of %d, %v", id, start, end, len(s), ok)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// outputBuffer keeps the beginning of a stream, and its end to find the marker.
+// outputBuffer keeps the first MaxOutput bytes of a stream, and its end, which contains the marker.
 type outputBuffer struct {
 	head  []byte
 	tail  []byte

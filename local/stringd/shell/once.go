@@ -20,8 +20,8 @@ type Line struct {
 	Timeout time.Duration
 }
 
-// Once runs a line with /bin/bash -c, with empty input and one stream for stdout and stderr. It kills the process
-// group at the end; a program that is to live longer needs a Shell.
+// Once runs a line with /bin/bash -c, with empty input and one stream for stdout and stderr. When bash ends, Once
+// kills the rest of its process group. A program that must live longer needs a Shell.
 func Once(ctx context.Context, l Line) (Out, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
@@ -31,14 +31,14 @@ func Once(ctx context.Context, l Line) (Out, error) {
 		if err != nil {
 			return Out{}, err
 		}
-		defer script.Close() // ends the writer, too
+		defer script.Close() // ends the goroutine that writes, too
 		c = exec.Command("/bin/bash", "/dev/fd/3")
 		c.ExtraFiles = []*os.File{script}
 	}
 	c.Dir, c.Env = l.Dir, l.Environ
-	var said outputBuffer
-	err := child.Run(ctx, child.Program{Cmd: c, Out: said.write, Polite: syscall.SIGKILL, Whole: true})
-	out := Out{Text: strings.TrimRight(said.all(), " \t\r\n"), CWD: l.Dir, Status: status(c.ProcessState)}
+	var output outputBuffer
+	err := child.Run(ctx, child.Program{Cmd: c, Out: output.write, StopSignal: syscall.SIGKILL, KillGroup: true})
+	out := Out{Text: strings.TrimRight(output.all(), " \t\r\n"), CWD: l.Dir, Status: status(c.ProcessState)}
 	out.TimedOut = err != nil && errors.Is(err, ctx.Err())
 	if exit := new(exec.ExitError); out.TimedOut || errors.As(err, &exit) {
 		err = nil
@@ -55,7 +55,7 @@ func pipe(text string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	go func() { // ends when all is read, or the pipe is closed
+	go func() { // ends when all is read or the pipe is closed
 		_, _ = w.WriteString(text)
 		w.Close()
 	}()

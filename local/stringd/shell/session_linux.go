@@ -13,8 +13,8 @@ import (
 // The requests that read and set a terminal's modes.
 const getModes, setModes = unix.TCGETS, unix.TCSETS
 
-// killSession kills every process of a session: a shell with job control gives each job its own group. What is
-// forked meanwhile is found in the next round.
+// killSession kills every process of a session, because a shell with job control gives each job its own process
+// group. It repeats until it finds no process, because a process may fork meanwhile.
 func killSession(sid int) {
 	for range 10 {
 		killed := false
@@ -30,7 +30,7 @@ func killSession(sid int) {
 }
 
 func processes() (pids []int) {
-	names, _ := filepath.Glob("/proc/[0-9]*") // of a pattern that is well-formed
+	names, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, n := range names {
 		if pid, err := strconv.Atoi(filepath.Base(n)); err == nil {
 			pids = append(pids, pid)
@@ -39,7 +39,8 @@ func processes() (pids []int) {
 	return pids
 }
 
-// sessionOf reads pid's session and state: the fields after the program's name, which may hold anything.
+// sessionOf returns the session and the state of a process. In the stat file, they follow the program's name, which
+// may contain any characters.
 func sessionOf(pid int) (sid int, state string) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -54,8 +55,8 @@ func sessionOf(pid int) (sid int, state string) {
 	return sid, f[0]
 }
 
-// pollable returns the terminal as a file whose Close ends a Read: a process that left the session may keep its other
-// end open.
+// pollable returns the terminal as a file whose Close ends a blocked Read. A process that left the session may keep
+// the other end open.
 func pollable(tty *os.File) (*os.File, error) {
 	defer tty.Close()
 	fd, err := unix.FcntlInt(tty.Fd(), unix.F_DUPFD_CLOEXEC, 0)

@@ -1,12 +1,12 @@
-// Package shell runs programs for agents: one line at a time in a shell of its own (Once), or command after command
-// in one bash on a pseudo-terminal that remembers directory, variables and functions (Shell).
+// Package shell runs programs for agents: a single line in its own shell (Once), or a sequence of commands in one
+// bash on a pseudo-terminal, which keeps its directory, variables and functions (Shell).
 //
-// A command is never typed into the terminal: a terminal's line holds about four kilobytes, and programs that read
-// would eat what follows. It is written to a file, and one short line sources the file and prints a marker with the
-// status and the directory. The marker is random for each command, and goes to /dev/tty, so that a command which
-// redirects its own output cannot lose it.
+// A command is not typed into the terminal, because a terminal line holds only about 4 KiB, and a program that reads
+// stdin would consume the following input. The command is written to a file. One short typed line sources the file
+// and prints a marker with the status and the directory. The marker is random for each command. It goes to /dev/tty,
+// so that it also appears if the command redirects its output.
 //
-// It does not ask whether a program may run: package command has asked the door before it calls Once or Run.
+// The package does not check whether a program may run. Package command asks the door before it calls Once or Run.
 package shell
 
 import (
@@ -36,7 +36,7 @@ type Out struct {
 
 // Config is shared by all commands of a shell.
 type Config struct {
-	Environ []string      // HOME comes with each command
+	Environ []string      // without HOME, which each command sets
 	Temp    string        // directory for command files
 	Grace   time.Duration // 2s: from Ctrl-C until the terminal's programs are killed
 }
@@ -86,7 +86,7 @@ func (s *Shell) Reset() {
 	}
 }
 
-// Run runs a command. After the timeout it interrupts the command, and kills it if that does not help.
+// Run runs a command. After the timeout it interrupts the command, and kills it if the interrupt has no effect.
 func (s *Shell) Run(ctx context.Context, home, cmd string, timeout time.Duration) (Out, error) {
 	l, err := s.start(home)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Shell) start(home string) (*process, error) {
 	}
 	l := &process{tty: tty, cmd: c, grace: s.cfg.Grace, cwd: home, wake: make(chan struct{}, 1), exited: make(chan struct{})}
 	l.tasks.Go(l.read)
-	go l.wait() // ends with the process, which kill ends
+	go l.wait() // ends with the process
 	s.live = l
 	return l, nil
 }

@@ -20,7 +20,7 @@ type process struct {
 	cmd    *exec.Cmd
 	grace  time.Duration
 	tasks  sync.WaitGroup
-	wake   chan struct{} // output has come
+	wake   chan struct{} // signaled when there is output
 	exited chan struct{} // closed when bash has ended and been waited for
 
 	mu   sync.Mutex // guards the fields below
@@ -72,8 +72,8 @@ func (l *process) read() {
 	}
 }
 
-// quiet switches off the echo and the newline translation of the terminal, which programs may have changed.
-func quiet(tty *os.File) {
+// disableEcho switches off the echo and the newline translation of the terminal, which programs may have changed.
+func disableEcho(tty *os.File) {
 	rc, err := tty.SyscallConn()
 	if err != nil {
 		return
@@ -95,23 +95,24 @@ func (l *process) run(ctx context.Context, file string, timeout time.Duration) (
 	l.mu.Lock()
 	l.buf = outputBuffer{}
 	l.mu.Unlock()
-	quiet(l.tty)
+	disableEcho(l.tty)
 	token := rand.Text()
-	if err := l.say(". '"+strings.ReplaceAll(file, "'", `'\''`)+"'", token); err != nil {
-		return l.last(), nil // bash ended between commands
+	if err := l.typeLine(". '"+strings.ReplaceAll(file, "'", `'\''`)+"'", token); err != nil {
+		return l.finalOutput(), nil // bash ended between commands
 	}
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
-	out, ok := l.await(token, deadline.C, ctx.Done())
+	out, ok := l.awaitMarker(token, deadline.C, ctx.Done())
 	if ok {
 		return out, nil
 	}
 	return l.interrupt(), nil
 }
 
-// say types a line that runs cmd and prints the token. The line has the token in two pieces, so that its echo is no
-// marker. Nothing may follow the last byte of the marker, because it would belong to the next command.
-func (l *process) say(cmd, token string) error {
+// typeLine types a line that runs cmd and then prints the marker with the token. The line contains the token in two
+// pieces, so that the echo of the line is not mistaken for the marker. The marker must be the last output, because
+// anything after it would belong to the next command.
+func (l *process) typeLine(cmd, token string) error {
 	if cmd != "" {
 		cmd += "; "
 	}
@@ -120,20 +121,20 @@ func (l *process) say(cmd, token string) error {
 	return err
 }
 
-// await waits for the marker or the end of bash. ok is false if stop or done comes first.
-func (l *process) await(token string, stop <-chan time.Time, done <-chan struct{}) (out Out, ok bool) {
+// awaitMarker waits for the marker or the end of bash. ok is false if stop or done comes first.
+func (l *process) awaitMarker(token string, stop <-chan time.Time, done <-chan struct{}) (out Out, ok bool) {
 	for {
-		if out, ok := l.marked(token); ok {
+		if out, ok := l.findMarker(token); ok {
 			return out, true
 		}
 		select {
 		case <-l.wake:
 		case <-l.exited:
-			// Bash's last output may still be on its way through the terminal.
-			if out, ok := l.marked(token); ok {
+			// The last output of bash may not have passed the terminal yet.
+			if out, ok := l.findMarker(token); ok {
 				return out, true
 			}
-			return l.last(), true
+			return l.finalOutput(), true
 		case <-stop:
 			return Out{}, false
 		case <-done:
@@ -142,12 +143,12 @@ func (l *process) await(token string, stop <-chan time.Time, done <-chan struct{
 	}
 }
 
-func (l *process) marked(token string) (Out, bool) {
+func (l *process) findMarker(token string) (Out, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text, rest, ok := l.buf.splitAt("\n\x1e" + token + "|")
 	if !ok {
-		// A terminal that turns newlines into CR LF has the CR first.
+		// A terminal that turns newlines into CR LF inserts a CR.
 		if text, rest, ok = l.buf.splitAt("\x1e" + token + "|"); !ok {
 			return Out{}, false
 		}
@@ -165,8 +166,8 @@ func (l *process) marked(token string) (Out, bool) {
 	return Out{Text: text, Status: n, CWD: cwd}, true
 }
 
-// last returns the output of a bash that has ended.
-func (l *process) last() Out {
+// finalOutput returns the output of a bash that has ended.
+func (l *process) finalOutput() Out {
 	<-l.exited
 	l.drain()
 	l.mu.Lock()
@@ -177,8 +178,8 @@ func (l *process) last() Out {
 // linger bounds the wait for output after the end of the program.
 const linger = 500 * time.Millisecond
 
-// drain waits until the reader reaches the end of the terminal. A process that left the session may still have it
-// open: then it waits until there is nothing to read, or for some seconds.
+// drain waits until the reader reaches the end of the terminal. A process that left the session may keep it open.
+// Then drain waits until there is nothing to read, or for a few seconds.
 func (l *process) drain() {
 	done := make(chan struct{})
 	go func() { l.tasks.Wait(); close(done) }()
@@ -207,13 +208,13 @@ func readable(f *os.File) (ok bool) {
 	return ok
 }
 
-// interrupt stops the foreground program, first with Ctrl-C, then by killing everything in the terminal.
+// interrupt stops the foreground program, first with Ctrl-C, then by killing all processes of the terminal.
 func (l *process) interrupt() Out {
 	l.mu.Lock()
 	partial := clean(l.buf.all())
 	l.mu.Unlock()
 	out := Out{Text: partial, Status: 130, CWD: l.cwd, TimedOut: true}
-	if l.recover() {
+	if l.resync() {
 		out.CWD = l.cwd
 		return out
 	}
@@ -221,10 +222,10 @@ func (l *process) interrupt() Out {
 	return out
 }
 
-// recover makes bash ready for the next line. Ctrl-C discards the typed line, and bash may lose the beginning of the
-// line that it reads at that moment. So recover types an empty line first, and requests markers until one comes. It
-// sends Ctrl-C repeatedly, because one is lost while bash hands the terminal to a program.
-func (l *process) recover() bool {
+// resync makes bash ready for the next line. Ctrl-C discards the typed line, and bash may lose the beginning of the
+// line that it reads at that moment. So resync types an empty line first, and requests markers until one arrives. It
+// sends Ctrl-C repeatedly, because bash loses one while it hands the terminal to a program.
+func (l *process) resync() bool {
 	end := time.Now().Add(l.grace)
 	for i := 0; ; i++ {
 		if i%2 == 0 {
@@ -233,12 +234,12 @@ func (l *process) recover() bool {
 			}
 		}
 		token := rand.Text()
-		if l.say("", token) != nil {
+		if l.typeLine("", token) != nil {
 			return false
 		}
-		again := time.NewTimer(min(200*time.Millisecond<<(i/2), time.Until(end)))
-		_, ok := l.await(token, again.C, l.exited)
-		again.Stop()
+		timer := time.NewTimer(min(200*time.Millisecond<<(i/2), time.Until(end)))
+		_, ok := l.awaitMarker(token, timer.C, l.exited)
+		timer.Stop()
 		if ok {
 			return !l.ended()
 		}

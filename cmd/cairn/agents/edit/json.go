@@ -112,7 +112,7 @@ func nested(e Entry, names []string) []byte {
 		raw = append(append([]byte{'['}, raw...), ']')
 	}
 	for i := len(names) - 1; i >= 0; i-- {
-		raw = kit.Must(kit.Object{names[i], json.RawMessage(raw)})
+		raw = kit.MustJSON(kit.Object{names[i], json.RawMessage(raw)})
 	}
 	return raw
 }
@@ -134,7 +134,7 @@ func insert(doc []byte, way []value, in value, name string, raw []byte, nl strin
 	inner := outer + unit
 	label := ""
 	if in.kind == '{' {
-		label = string(kit.Must(name)) + ": "
+		label = string(kit.MustJSON(name)) + ": "
 	}
 	if len(in.members) == 0 {
 		at := in.end - 1

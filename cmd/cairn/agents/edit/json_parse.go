@@ -194,7 +194,7 @@ func (v value) plain(doc []byte) []byte {
 			out = append(out, ',')
 		}
 		if v.kind == '{' {
-			out = append(append(out, kit.Must(m.name)...), ':')
+			out = append(append(out, kit.MustJSON(m.name)...), ':')
 		}
 		out = append(out, m.value.plain(doc)...)
 	}

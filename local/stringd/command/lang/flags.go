@@ -10,9 +10,9 @@ import (
 
 // Flag is an option of a memory command.
 type Flag struct {
-	Name  string
-	Bare  bool               // takes no value
-	Check func(string) error // nil: any value but an empty one
+	Name    string
+	NoValue bool               // takes no value
+	Check   func(string) error // nil: any value except an empty one
 }
 
 // Flags maps the flags that were given to their values.
@@ -21,8 +21,8 @@ type Flags map[string]string
 // Has reports whether a flag was given.
 func (f Flags) Has(name string) bool { _, ok := f[name]; return ok }
 
-// Whole returns the integer value of a flag, or def without the flag. The flag was validated before.
-func (f Flags) Whole(name string, def int) int {
+// Int returns the integer value of a flag, or def without the flag. The flag was validated before.
+func (f Flags) Int(name string, def int) int {
 	if n, err := strconv.Atoi(f[name]); err == nil {
 		return n
 	}
@@ -32,15 +32,15 @@ func (f Flags) Whole(name string, def int) int {
 var bareWord = regexp.MustCompile(`[^ \t]+`)
 
 // TakeFlags separates flags from the text between them. Quotes have no meaning, because questions contain
-// apostrophes. Known flags are read from the front up to the first other word or --, then from the end; the text is
-// the rest, byte for byte. An invalid value is an error, except for --flag=value at the end, which belongs to the
-// text, as does an unknown --word.
+// apostrophes. It reads known flags from the front up to -- or the first other word, then from the end; the text is
+// the rest, byte for byte. An invalid value is an error, except in --flag=value at the end: that belongs to the text,
+// as does an unknown --word.
 func TakeFlags(line string, known []Flag) (f Flags, text string, err error) {
 	words := bareWord.FindAllStringIndex(line, -1)
 	r := flagReader{known: known, line: line, words: words, to: len(words), read: Flags{}}
-	literal, err := r.front()
+	literal, err := r.readFront()
 	for more := !literal; more && err == nil; {
-		more, err = r.back()
+		more, err = r.readBack()
 	}
 	if err != nil {
 		return nil, "", err
@@ -54,11 +54,11 @@ func TakeFlags(line string, known []Flag) (f Flags, text string, err error) {
 	return r.read, text, nil
 }
 
-// flagReader has read the flags before and after the words from..to of a line.
+// flagReader reads the flags of a line. The words from..to are not read yet.
 type flagReader struct {
 	known    []Flag
 	line     string
-	words    [][]int // where they begin and end in the line
+	words    [][]int // start and end of each word in the line
 	from, to int
 	read     Flags
 }
@@ -74,9 +74,8 @@ func (r *flagReader) find(word string) (k *Flag, value string, eq bool) {
 	return nil, "", false
 }
 
-// front reads the flags before the text. literal reports that -- ended them, so that nothing after the text is a
-// flag.
-func (r *flagReader) front() (literal bool, err error) {
+// readFront reads the flags before the text. literal reports that -- ended them, so that no flags follow the text.
+func (r *flagReader) readFront() (literal bool, err error) {
 	for ; r.from < r.to; r.from++ {
 		word := r.word(r.from)
 		k, value, eq := r.find(word)
@@ -86,15 +85,15 @@ func (r *flagReader) front() (literal bool, err error) {
 			return true, nil
 		case k == nil:
 			return false, nil
-		case k.Bare:
+		case k.NoValue:
 			value = "true"
 		case !eq && r.from+1 < r.to:
 			r.from++
 			value = Unquote(r.word(r.from))
 		case !eq:
-			return false, Failf(InvalidPayload, "%s needs a value", k.Name)
+			return false, Errorf(InvalidPayload, "%s needs a value", k.Name)
 		}
-		if err := k.refuses(value); err != nil {
+		if err := k.validate(value); err != nil {
 			return false, err
 		}
 		r.read[k.Name] = value
@@ -102,17 +101,17 @@ func (r *flagReader) front() (literal bool, err error) {
 	return false, nil
 }
 
-// back reads the last flag after the text. more reports whether there was one.
-func (r *flagReader) back() (more bool, err error) {
+// readBack reads the last flag after the text. more reports whether there was one.
+func (r *flagReader) readBack() (more bool, err error) {
 	if r.to == r.from {
 		return false, nil
 	}
 	last := r.word(r.to - 1)
-	if k, value, eq := r.find(last); k != nil && (k.Bare && !eq || eq && !k.Bare && k.refuses(value) == nil) {
-		if k.Bare {
+	if k, value, eq := r.find(last); k != nil && (k.NoValue && !eq || eq && !k.NoValue && k.validate(value) == nil) {
+		if k.NoValue {
 			value = "true"
 		}
-		setOnce(r.read, k.Name, value)
+		setIfAbsent(r.read, k.Name, value)
 		r.to--
 		return true, nil
 	}
@@ -120,20 +119,20 @@ func (r *flagReader) back() (more bool, err error) {
 		return false, nil
 	}
 	k, _, eq := r.find(r.word(r.to - 2))
-	if k == nil || k.Bare || eq {
+	if k == nil || k.NoValue || eq {
 		return false, nil
 	}
 	value := Unquote(last)
-	if err := k.refuses(value); err != nil {
+	if err := k.validate(value); err != nil {
 		return false, err
 	}
-	setOnce(r.read, k.Name, value)
+	setIfAbsent(r.read, k.Name, value)
 	r.to -= 2
 	return true, nil
 }
 
-// refuses returns an error if a value is not valid for the flag.
-func (k *Flag) refuses(value string) error {
+// validate returns an error if a value is not valid for the flag.
+func (k *Flag) validate(value string) error {
 	var err error
 	switch {
 	case k.Check != nil:
@@ -142,12 +141,12 @@ func (k *Flag) refuses(value string) error {
 		err = errors.New("want a value")
 	}
 	if err != nil {
-		return Failf(InvalidPayload, "%s %s: %v", k.Name, value, err)
+		return Errorf(InvalidPayload, "%s %s: %v", k.Name, value, err)
 	}
 	return nil
 }
 
-func setOnce(f Flags, name, v string) {
+func setIfAbsent(f Flags, name, v string) {
 	if !f.Has(name) {
 		f[name] = v
 	}

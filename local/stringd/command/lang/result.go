@@ -1,5 +1,5 @@
-// Package lang implements the forms of the command language: topics, results and their codes, flags around a text,
-// and quoted words.
+// Package lang implements parts of the command language: topics, results and their codes, flags around a text, and
+// quoted words.
 package lang
 
 import (
@@ -47,21 +47,21 @@ func (r Result) Body() string {
 	return "ERROR(" + string(r.Code) + "): " + r.Text
 }
 
-// Fault is an error with a code.
-type Fault struct {
+// Error is an error with a code.
+type Error struct {
 	Code Code
 	text string
 }
 
-func (f *Fault) Error() string { return f.text }
+func (f *Error) Error() string { return f.text }
 
-// Failf returns an error that the client gets.
-func Failf(c Code, format string, args ...any) error {
-	return &Fault{c, fmt.Sprintf(format, args...)}
+// Errorf returns an error that the client gets.
+func Errorf(c Code, format string, args ...any) error {
+	return &Error{c, fmt.Sprintf(format, args...)}
 }
 
 // Exit returns the error of a program that ended with a status.
-func Exit(status int, text string) error { return &Fault{Code(fmt.Sprintf("EXIT_%d", status)), text} }
+func Exit(status int, text string) error { return &Error{Code(fmt.Sprintf("EXIT_%d", status)), text} }
 
 // codes maps the errors of the memory to codes.
 var codes = map[oplog.Kind]Code{
@@ -75,7 +75,7 @@ func ResultOf(text string, err error) Result {
 	if err == nil {
 		return Result{Text: text}
 	}
-	var f *Fault
+	var f *Error
 	if errors.As(err, &f) {
 		return Result{f.Code, f.text}
 	}
@@ -91,5 +91,5 @@ func ResultOf(text string, err error) Result {
 	return Result{InternalError, err.Error()}
 }
 
-// Under joins a system line and the content below it.
-func Under(system, content string) string { return system + "\n---\n" + content }
+// Titled joins a system line and the content below it.
+func Titled(system, content string) string { return system + "\n---\n" + content }

@@ -2,7 +2,7 @@ package lang
 
 import "strings"
 
-// Cut shortens a text to n characters that end with dots.
+// Cut shortens a text to n characters, the last three of which are dots.
 func Cut(s string, n int) string {
 	r := []rune(s)
 	if len(r) > n {
@@ -45,7 +45,7 @@ func Words(s string) (out []string, err error) {
 		}
 	}
 	if quote != 0 {
-		return nil, Failf(InvalidPayload, "unclosed %c", quote)
+		return nil, Errorf(InvalidPayload, "unclosed %c", quote)
 	}
 	if in {
 		out = append(out, b.String())

@@ -14,10 +14,11 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// envScope is a file of $variables. Those of a configuration hide those of its app, which hide those of the agent.
+// envScope is a file of $variables. The variables of a configuration override those of its app, and these override
+// those of the agent.
 type envScope struct {
 	label, path string
-	nested      bool // below the key env
+	nested      bool // the variables are below the key env
 }
 
 func (s *Session) scopes() []envScope {
@@ -35,11 +36,11 @@ func (s *Session) scopes() []envScope {
 	return out
 }
 
-// read returns the file's content, and the variables in it, which may be of other kinds than texts.
+// read returns the content of the file, and the variables in it. Their values may be of other types than strings.
 func (e envScope) read() (all, env map[string]json.RawMessage, err error) {
 	b, err := os.ReadFile(e.path)
 	if err == nil && json.Unmarshal(b, &all) != nil {
-		err = lang.Failf(lang.LoadError, "%s is not a JSON object", filepath.Base(e.path))
+		err = lang.Errorf(lang.LoadError, "%s is not a JSON object", filepath.Base(e.path))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
@@ -59,7 +60,7 @@ func (e envScope) read() (all, env map[string]json.RawMessage, err error) {
 // Env returns the persistent variables of the topic. It excludes the environment of the daemon, which holds secrets.
 func (s *Session) Env() (map[string]string, error) {
 	out := map[string]string{}
-	err := s.Files(func() error {
+	err := s.WithFiles(func() error {
 		for _, e := range s.scopes() {
 			_, env, err := e.read()
 			if err != nil {
@@ -80,19 +81,19 @@ func (s *Session) Env() (map[string]string, error) {
 	return out, nil
 }
 
-// SetEnv writes a persistent variable to the own scope of the topic.
+// SetEnv writes a persistent variable to the innermost scope of the topic.
 func (s *Session) SetEnv(name, value string) (label string, err error) {
 	all := s.scopes()
 	e := all[len(all)-1]
-	return e.label, s.Files(func() error { return e.set(name, value) })
+	return e.label, s.WithFiles(func() error { return e.set(name, value) })
 }
 
-// setting serializes the changes of variable files, because the topics of an agent share them.
-var setting sync.Mutex
+// envMu serializes the changes of variable files, because the topics of an agent share them.
+var envMu sync.Mutex
 
 func (e envScope) set(name, value string) error {
-	setting.Lock()
-	defer setting.Unlock()
+	envMu.Lock()
+	defer envMu.Unlock()
 	all, env, err := e.read()
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func (e envScope) set(name, value string) error {
 // Substitute replaces {name} with topic variables. Unset ones stay as written.
 func (s *Session) Substitute(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(m string) string {
-		if v, ok := s.Vars.Of[m[1:len(m)-1]]; ok {
+		if v, ok := s.Vars.Values[m[1:len(m)-1]]; ok {
 			return v
 		}
 		return m

@@ -12,13 +12,13 @@ import (
 
 // Page is the document of a session.
 type Page struct {
-	Uri   string
+	URI   string
 	Path  string // of its file; empty for mem: documents
 	Block string
 	Doc   *sfmd.Document
 	Menus []Menu
-	Auto  []sfmd.Link // of the last view
-	Text  string      // the last view, for when the file cannot be read again
+	Auto  []sfmd.Link // the automatic shortcuts of the last view
+	Text  string      // the last view; /back shows it if the file cannot be read again
 }
 
 // Dir returns the directory of the file, or "" for a page without one.
@@ -41,7 +41,7 @@ func (s *Session) Load(path, block string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{Uri: fileURI(path), Path: path, Block: block, Doc: sfmd.Parse(text)}
+	p := &Page{URI: fileURI(path), Path: path, Block: block, Doc: sfmd.Parse(text)}
 	if err := s.CheckBlock(p); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Session) CheckBlock(p *Page) error {
 	if _, _, ok := p.Doc.Find(p.Block); ok {
 		return nil
 	}
-	return lang.Failf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", p.Block, s.NameOf(p), BlocksLine(p.Doc))
+	return lang.Errorf(lang.BlockNotFound, "Block not found: #%s in %s\n%s", p.Block, s.NameOf(p), BlocksLine(p.Doc))
 }
 
 // BlocksLine lists a document's blocks, for errors.
@@ -74,7 +74,7 @@ func BlocksLine(d *sfmd.Document) string {
 // NameOf returns the name of a document in answers.
 func (s *Session) NameOf(p *Page) string {
 	if p.Path == "" {
-		return p.Uri
+		return p.URI
 	}
 	return s.Display(p.Path)
 }
@@ -101,7 +101,7 @@ func (s *Session) describe() *Meta {
 	if p == nil {
 		return nil
 	}
-	m := &Meta{URI: p.Uri, Title: api.OrNil(p.Doc.Front.Text("title")), Menus: p.MenuNames(), Actions: ActionIDs(p.Doc),
+	m := &Meta{URI: p.URI, Title: api.OrNil(p.Doc.Front.Text("title")), Menus: p.MenuNames(), Actions: ActionIDs(p.Doc),
 		HistoryLength: len(s.History), Warnings: append([]string{}, p.Doc.Warnings...)}
 	if p.Block != "" {
 		m.CurrentBlock, m.BlockID = new("#"+p.Block), &p.Block

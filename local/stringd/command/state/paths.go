@@ -21,7 +21,7 @@ const MaxFile = 10 << 20
 
 // Locate resolves a typed path to a real file path, and rejects one that the agent may not reach.
 func (s *Session) Locate(typed, base string) (real string, err error) {
-	err = s.Files(func() (err error) {
+	err = s.WithFiles(func() (err error) {
 		real, err = s.locate(typed, base)
 		return err
 	})
@@ -36,12 +36,12 @@ func (s *Session) locate(typed, base string) (string, error) {
 	case strings.HasPrefix(p, "file://"):
 		u, err := url.Parse(p)
 		if err != nil || u.Path == "" {
-			return "", lang.Failf(lang.InvalidPath, "Invalid path: %s", typed)
+			return "", lang.Errorf(lang.InvalidPath, "Invalid path: %s", typed)
 		}
 		p = u.Path
 	}
 	if p == "" || strings.ContainsRune(p, 0) {
-		return "", lang.Failf(lang.InvalidPath, "Invalid path: %s", typed)
+		return "", lang.Errorf(lang.InvalidPath, "Invalid path: %s", typed)
 	}
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(base, p)
@@ -49,10 +49,10 @@ func (s *Session) locate(typed, base string) (string, error) {
 	p = filepath.Clean(p)
 	real, err := realPath(p)
 	if err != nil {
-		return "", lang.Failf(lang.InvalidPath, "Invalid path: %s", typed)
+		return "", lang.Errorf(lang.InvalidPath, "Invalid path: %s", typed)
 	}
 	if !s.Settings.FullAccess && !s.reachable(real) {
-		return "", lang.Failf(lang.NotAllowed, "Path outside workspace: %s", typed)
+		return "", lang.Errorf(lang.NotAllowed, "Path outside workspace: %s", typed)
 	}
 	return real, nil
 }
@@ -71,12 +71,12 @@ func (s *Session) reachable(real string) bool {
 	return false
 }
 
-// Roots holds the directories that may contain agents' homes and allowed directories. All its paths are free of
-// links.
+// Roots holds the directories that may contain agents' homes and allowed directories. Links in its paths are
+// resolved.
 type Roots struct {
 	dirs   []string // homes first
 	homes  string   // directory of the default homes
-	closed []string // agents may not reach these, except in homes
+	closed []string // agents may not reach these directories, except those below homes
 }
 
 // NewRoots resolves the links in the directories now. A link that replaces one of them later has no effect.
@@ -114,8 +114,8 @@ func (l Roots) resolve(home, dir string) (real string, ok bool) {
 	return real, err == nil && l.notClosed(real) && slices.ContainsFunc(l.dirs, func(root string) bool { return within(root, real) })
 }
 
-// notClosed reports whether a real path is outside of all closed directories, because a root may contain the node's
-// own home.
+// notClosed reports whether a real path is outside of all closed directories. A root may contain the node's own home,
+// which is closed.
 func (l Roots) notClosed(real string) bool {
 	return l.homes != "" && within(l.homes, real) || !slices.ContainsFunc(l.closed, func(dir string) bool { return within(dir, real) })
 }
@@ -145,7 +145,7 @@ func realPath(p string) (string, error) {
 // ReadFile reads a regular file that Locate returned. It does not follow links, and does not wait for the writer of a
 // pipe.
 func (s *Session) ReadFile(path string) (text string, at Stamp, err error) {
-	err = s.Files(func() (err error) {
+	err = s.WithFiles(func() (err error) {
 		text, at, err = s.readRegular(path)
 		return err
 	})
@@ -156,11 +156,11 @@ func (s *Session) readRegular(path string) (string, Stamp, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", Stamp{},
-			lang.Failf(lang.NotFound,
+			lang.Errorf(lang.NotFound,
 				"File not found: %s\nRecovery: Use /ls to list available files, or check the path spelling.", s.Display(path))
 	}
 	if err != nil {
-		return "", Stamp{}, lang.Failf(lang.LoadError, "Cannot read %s: %v", s.Display(path), Cause(err))
+		return "", Stamp{}, lang.Errorf(lang.LoadError, "Cannot read %s: %v", s.Display(path), Cause(err))
 	}
 	defer f.Close()
 	fi, err := f.Stat()
@@ -168,20 +168,20 @@ func (s *Session) readRegular(path string) (string, Stamp, error) {
 	case err != nil:
 		return "", Stamp{}, err
 	case !fi.Mode().IsRegular():
-		return "", Stamp{}, lang.Failf(lang.LoadError, "Not a regular file: %s", s.Display(path))
+		return "", Stamp{}, lang.Errorf(lang.LoadError, "Not a regular file: %s", s.Display(path))
 	case fi.Size() > MaxFile:
-		return "", Stamp{}, lang.Failf(lang.LoadError, "%s has %d bytes, more than %d", s.Display(path), fi.Size(), MaxFile)
+		return "", Stamp{}, lang.Errorf(lang.LoadError, "%s has %d bytes, more than %d", s.Display(path), fi.Size(), MaxFile)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil || len(b) > MaxFile {
-		return "", Stamp{}, lang.Failf(lang.LoadError, "Cannot read %s", s.Display(path))
+		return "", Stamp{}, lang.Errorf(lang.LoadError, "Cannot read %s", s.Display(path))
 	}
 	return string(b), StampOf(fi), nil
 }
 
 // ReadDir lists a directory.
 func (s *Session) ReadDir(path string) (entries []fs.DirEntry, err error) {
-	err = s.Files(func() (err error) {
+	err = s.WithFiles(func() (err error) {
 		entries, err = os.ReadDir(path)
 		return err
 	})
@@ -213,12 +213,13 @@ func SplitBlock(target string) (path, block string) {
 	return target, ""
 }
 
-// Files runs act, which uses files, if the door allows it.
-func (s *Session) Files(act func() error) error {
-	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return act() }) // the door does not wait
+// WithFiles runs act, which uses files, if the door allows it.
+func (s *Session) WithFiles(act func() error) error {
+	// Without a deadline, because the door does not wait.
+	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return act() })
 }
 
-// Cause returns the system error without its path, which may be that of a temporary file.
+// Cause returns the system error without its path, because that may be the path of a temporary file.
 func Cause(err error) error {
 	if why := syscall.Errno(0); errors.As(err, &why) {
 		return why
@@ -227,4 +228,4 @@ func Cause(err error) error {
 }
 
 // errFilesOff rejects an agent that may not use files.
-var errFilesOff = lang.Failf(lang.NotAllowed, "Files are off on this node.")
+var errFilesOff = lang.Errorf(lang.NotAllowed, "Files are off on this node.")

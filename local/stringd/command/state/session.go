@@ -1,5 +1,5 @@
-// Package state holds the state of a topic of an agent between commands: its document and history, variables, the
-// files it has seen, the last edit and its shell, and the paths that its agent may reach. It knows no command.
+// Package state holds the state of an agent's topic between commands: its document and history, variables, the files
+// it has seen, the last edit and its shell. It also decides which paths the agent may reach.
 package state
 
 import (
@@ -19,7 +19,7 @@ import (
 type Agent struct {
 	ID      string
 	Home    string
-	Allowed []string // further directories its documents may be in
+	Allowed []string // further directories that may hold its documents
 }
 
 // Host is the daemon that commands run in. It is safe for concurrent use.
@@ -66,14 +66,14 @@ type Session struct {
 	Topic    lang.Topic
 	Agent    Agent // of the running command
 
-	Doc     *Page
-	History []*Page           // pages for /back
-	Dir     string            // the directory opened last; empty after a document was opened
-	Vars    *orderedMap       // {name}
-	Values  map[string]string // @name of templates and recalls
-	Menus   map[string]bool   // menus that were shown in full once
-	Seen    map[string]Stamp  // files whose content the client has read
-	Undo    *Undo
+	Doc       *Page
+	History   []*Page           // pages for /back
+	Dir       string            // the directory opened last; empty after a document was opened
+	Vars      *orderedMap       // {name}
+	Shortcuts map[string]string // @name of templates and recalls
+	Menus     map[string]bool   // menus that were shown in full once
+	Seen      map[string]Stamp  // files whose content the client has read
+	Undo      *Undo
 
 	Shell *shell.Shell
 	cwd   atomic.Pointer[string]
@@ -82,7 +82,7 @@ type Session struct {
 
 // NewSession returns the empty session of a topic.
 func NewSession(set *Settings, t lang.Topic) *Session {
-	return &Session{Settings: set, Topic: t, Vars: NewOrdered(), Values: map[string]string{}, Menus: map[string]bool{},
+	return &Session{Settings: set, Topic: t, Vars: NewOrdered(), Shortcuts: map[string]string{}, Menus: map[string]bool{},
 		Seen:  map[string]Stamp{},
 		Shell: shell.New(shell.Config{Environ: set.Environ, Temp: set.Temp})}
 }
@@ -127,23 +127,23 @@ func (s *Session) SetCWD(dir string) { s.cwd.Store(&dir) }
 
 // orderedMap keeps its keys in insertion order, so that variables are listed in the order in which they were set.
 type orderedMap struct {
-	Keys []string
-	Of   map[string]string
+	Keys   []string
+	Values map[string]string
 }
 
 // NewOrdered returns an empty map.
-func NewOrdered() *orderedMap { return &orderedMap{Of: map[string]string{}} }
+func NewOrdered() *orderedMap { return &orderedMap{Values: map[string]string{}} }
 
 // Set sets a key.
 func (o *orderedMap) Set(k, v string) {
-	if _, ok := o.Of[k]; !ok {
+	if _, ok := o.Values[k]; !ok {
 		o.Keys = append(o.Keys, k)
 	}
-	o.Of[k] = v
+	o.Values[k] = v
 }
 
 // Del deletes a key.
 func (o *orderedMap) Del(k string) {
-	delete(o.Of, k)
+	delete(o.Values, k)
 	o.Keys = slices.DeleteFunc(o.Keys, func(x string) bool { return x == k })
 }
