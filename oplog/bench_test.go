@@ -31,7 +31,7 @@ func BenchmarkEntry(b *testing.B) {
 	})
 }
 
-// BenchmarkRows decodes rows that every write reads, as Unpack does and as the library does.
+// BenchmarkRows decodes rows that every write reads, with Unpack and with the msgpack library.
 func BenchmarkRows(b *testing.B) {
 	for _, v := range []any{&Stats{NextSeq: 70_000, Counts: Counts{Active: 69_000}, Operations: 1 << 20},
 		&Database{ID: 1, Name: "default", Created: 1 << 50, Embedder: &Embedder{Name: "builtin", Version: "1", Dim: 64}},

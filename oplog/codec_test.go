@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// stored are the types that are packed: operations and what rows hold.
+// stored lists the types that are packed: operations and the values of rows.
 var stored = func() []any {
 	all := []any{&entryHead{}, &Remember{}, &Mention{}, &Memory{}, &Entity{}, &Session{}, &Stats{}, &Result{}, &Database{},
 		&Embedder{}, &Token{}, &Embedding{},
@@ -28,7 +28,7 @@ var stored = func() []any {
 
 func fresh(v any) any { return reflect.New(reflect.TypeOf(v).Elem()).Interface() }
 
-// encoded returns what the library makes of a value.
+// encoded encodes a value with the msgpack library.
 func encoded(v any) []byte {
 	var b bytes.Buffer
 	enc := msgpack.NewEncoder(&b)
@@ -39,8 +39,8 @@ func encoded(v any) []byte {
 	return b.Bytes()
 }
 
-// TestPackIsTheLibrarys: Pack makes, byte for byte, what the library makes of a type's tags, whichever fields are
-// empty, and Unpack reads what the library reads.
+// TestPackIsTheLibrarys: Pack encodes each type byte for byte like the msgpack library, whichever fields are empty,
+// and Unpack decodes like the library.
 func TestPackIsTheLibrarys(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	rounds := suite.Count(3, 50, 50)
@@ -68,8 +68,8 @@ func TestPackIsTheLibrarys(t *testing.T) {
 	}
 }
 
-// TestFieldsInAnyOrder: fields that come in another order, or that the value does not name, are read as the decoder
-// reads them.
+// TestFieldsInAnyOrder: Unpack reads fields in another order, and skips unknown fields, as the library's decoder
+// does.
 func TestFieldsInAnyOrder(t *testing.T) {
 	in := []byte("\x84\xa1t\xa6person\xa1z\x92\x01\xc0\xa1n\xa3Ada\xa1y\x81\xa1n\xa1m")
 	var got Mention
@@ -79,7 +79,7 @@ func TestFieldsInAnyOrder(t *testing.T) {
 	asDecoder(t, in, &got)
 }
 
-// asDecoder fails unless the decoder reads the same.
+// asDecoder fails unless the library's decoder reads the same value.
 func asDecoder(t *testing.T, in []byte, got any) {
 	t.Helper()
 	want := fresh(got)
@@ -93,7 +93,7 @@ func asDecoder(t *testing.T, in []byte, got any) {
 	}
 }
 
-// withoutNaN makes values comparable.
+// withoutNaN replaces NaN, so that values can be compared.
 func withoutNaN(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -117,7 +117,7 @@ func withoutNaN(v reflect.Value) {
 	}
 }
 
-// TestUnpackRefuses: what the encoder does not make is rejected, and a field of a later version is passed over.
+// TestUnpackRefuses: Unpack rejects input that the encoder never writes, and skips fields of later versions.
 func TestUnpackRefuses(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"\x81\xa3rid\xc4\x01m", "byte 5: a string is expected, not 0xc4"},
@@ -149,7 +149,7 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
-// FuzzUnpack: what a type takes of any input the decoder takes too, and reads alike.
+// FuzzUnpack: the library's decoder accepts every input that Unpack accepts, and decodes the same value.
 func FuzzUnpack(f *testing.F) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i, v := range stored {
@@ -168,7 +168,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// fill gives some of the fields values of many sizes.
+// fill sets some of the fields to values of many sizes.
 func fill(rng *rand.Rand, v reflect.Value) {
 	length := []int{1, 15, 16, 31, 32, 255, 256, 70_000}[min(rng.IntN(8), rng.IntN(80))]
 	if length > 256 && rng.IntN(10) > 0 {

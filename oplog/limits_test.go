@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryFieldIsBounded puts into each field of each operation what may not be stored there: none is forgotten,
-// inner ones neither.
+// TestEveryFieldIsBounded sets each field of each operation, including nested ones, to values that must not be
+// stored. Check rejects all of them.
 func TestEveryFieldIsBounded(t *testing.T) {
 	tried := 0
 	for _, k := range Reads() {
@@ -35,7 +35,7 @@ func TestEveryFieldIsBounded(t *testing.T) {
 	}
 }
 
-// whole gives pointers and lists one value each, so that all fields are there.
+// whole sets pointers and lists to one value each, so that all fields exist.
 func whole(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestKindsThatAMemberLacks: a peer that tells nothing reads what the first release did.
+// TestKindsThatAMemberLacks: a peer that reports no kinds is assumed to read those of the first release.
 func TestKindsThatAMemberLacks(t *testing.T) {
 	newer := Newer([]Op{&Remember{}, &SetLimit{}, &Audit{}, &Audit{}})
 	if got := newer.String(); got != "set_limit, audit" {
@@ -24,9 +24,9 @@ func TestKindsThatAMemberLacks(t *testing.T) {
 	}
 }
 
-// TestOldMembersReadWhatTheyAreSent holds the fields of every operation to testdata/kinds.txt. A field that is added
-// to an operation is passed over by older members, whose state is another one from there on: give it a new kind
-// instead. CAIRN_UPDATE=1 writes the file, for kinds that are new.
+// TestOldMembersReadWhatTheyAreSent compares the fields of every operation with testdata/kinds.txt. Do not add a
+// field to an operation: older members skip it, and their state differs from then on. Add a new kind instead.
+// CAIRN_UPDATE=1 writes the file, for new kinds.
 func TestOldMembersReadWhatTheyAreSent(t *testing.T) {
 	var b strings.Builder
 	for _, k := range Reads() {
@@ -55,7 +55,7 @@ func TestOldMembersReadWhatTheyAreSent(t *testing.T) {
 	}
 }
 
-// shape is the keys that a type has in the log.
+// shape returns the keys of a type in the log.
 func shape(t reflect.Type, depth int) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

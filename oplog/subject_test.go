@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSubjects: which field of each operation says what it is about.
+// TestSubjects: the field of each operation that is its subject.
 func TestSubjects(t *testing.T) {
 	var got []string
 	for _, k := range Reads() {
@@ -23,7 +23,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// name gives the strings of a struct the names of their fields.
+// name sets each string of a struct to the name of its field.
 func name(v reflect.Value) {
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Kind() {

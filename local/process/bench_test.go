@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkSpawn is the time from the request to the first frame.
+// BenchmarkSpawn measures the time from the request to the first frame.
 func BenchmarkSpawn(b *testing.B) {
 	socket, _ := listen(b)
 	p := connect(b, socket)
@@ -23,8 +23,8 @@ func BenchmarkSpawn(b *testing.B) {
 	}
 }
 
-// BenchmarkRelay measures how fast a child's output reaches one client, and how fast a shell pipeline is with the
-// same bytes.
+// BenchmarkRelay measures the rate at which a child's output reaches one client, and that of a shell pipeline with
+// the same bytes.
 func BenchmarkRelay(b *testing.B) {
 	const size = 512 << 20
 	b.Run("server", func(b *testing.B) {
@@ -37,7 +37,7 @@ func BenchmarkRelay(b *testing.B) {
 			}
 			p.write(request(1, "process.spawn",
 				map[string]any{"id": "p", "command": "head", "args": []string{"-c", fmt.Sprint(size), "/dev/zero"}}))
-			for done := false; !done; { // lines are counted, not decoded: the client is not what is measured
+			for done := false; !done; { // count lines without decoding them, because the client is not measured
 				l, err := p.lines.ReadSlice('\n')
 				if err != nil {
 					b.Fatal(err)

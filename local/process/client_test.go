@@ -14,16 +14,16 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// peer is a client that does what a test says.
+// peer is a client of the tests.
 type peer struct {
 	t     testing.TB
 	nc    net.Conn
 	lines *bufio.Reader
-	seen  []line // received while something else was waited for
+	seen  []line // received while the test waited for another line
 	next  int
 }
 
-// line is any line a server sends.
+// line is a line from the server, of any type.
 type line struct {
 	ID     *int
 	Result json.RawMessage
@@ -87,7 +87,7 @@ func (p *peer) receive() (line, error) {
 	return l, nil
 }
 
-// await returns the first line, of those kept and those to come, that f wants.
+// await returns the first line that f accepts, from seen or from the connection.
 func (p *peer) await(what string, f func(line) bool) line {
 	p.t.Helper()
 	for i, l := range p.seen {
@@ -114,7 +114,7 @@ func (p *peer) answer(id int) line {
 	return p.await(fmt.Sprint("answer ", id), func(l line) bool { return l.ID != nil && *l.ID == id })
 }
 
-// call asks and waits for the result.
+// call sends a request and waits for the result.
 func (p *peer) call(method string, params any) string {
 	p.t.Helper()
 	l := p.answer(p.ask(method, params))
@@ -132,7 +132,7 @@ func (p *peer) sh(id, script string) {
 	}
 }
 
-// killed are the parameters that end a process, however long a busy machine needs for it.
+// killed returns the parameters that kill a process, with a timeout that is long enough for a busy machine.
 func killed(id string) map[string]any {
 	return map[string]any{"id": id, "signal": "KILL", "timeoutMs": 120_000}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Who waits for many things is still answered.
+// A client with many waiting requests still gets answers to others.
 func TestManyRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	socket, _ := listen(t)
@@ -36,7 +36,7 @@ func TestManyRequestsAtOnce(t *testing.T) {
 		t.Fatal(got)
 	}
 	for i, id := range waiting {
-		if l := p.answer(id); !strings.HasPrefix(string(l.Result), `{"found":true,"died":true`) { // or it had gone before
+		if l := p.answer(id); !strings.HasPrefix(string(l.Result), `{"found":true,"died":true`) { // or with alreadyExited
 			t.Fatalf("%d: %s", id, l.Result)
 		}
 		if i == 0 && !sawExit(p.seen, "p") {
@@ -54,7 +54,7 @@ func sawExit(lines []line, id string) bool {
 	return false
 }
 
-// Of several that spawn one id at once, one has it; nothing is left of the others.
+// Of concurrent spawns of one id, one process keeps the id. The others leave nothing behind.
 func TestConcurrentSpawnsOfOneID(t *testing.T) {
 	t.Parallel()
 	socket, _ := listen(t)
@@ -87,13 +87,13 @@ func TestConcurrentSpawnsOfOneID(t *testing.T) {
 	}
 }
 
-// goneSoon waits until a process group has no member.
+// goneSoon waits until a process group is empty.
 func goneSoon(t testing.TB, group int) {
 	t.Helper()
 	suite.Eventually(t, fmt.Sprintf("group %d to end", group), func() bool { return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) })
 }
 
-// A spawn that meets the server's end leaves no process behind.
+// A spawn that runs while the server stops leaves no process behind.
 func TestSpawnsWhileTheServerStops(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestSpawnsWhileTheServerStops(t *testing.T) {
 			all.Go(func() {
 				p := connect(t, socket)
 				for n := 0; ; n++ {
-					if n >= 50 { // that is enough, should another one be late: what is left to come is the end
+					if n >= 50 { // enough; now wait for the end of the connection
 						if _, err := p.receive(); err != nil {
 							return
 						}
@@ -150,8 +150,8 @@ func TestSpawnsWhileTheServerStops(t *testing.T) {
 	}
 }
 
-// Those who send without end, and read nothing, are answered in turn with others who send much, and leave their turn
-// when there is no room for more answers.
+// Clients that send without end and read nothing take turns with other clients that send much. They give up their
+// turn when there is no room for more answers.
 func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -188,7 +188,8 @@ func TestWhoReadsNothingLeavesHisTurn(t *testing.T) {
 	}
 }
 
-// Frames that had to be dropped before a client took them end its connection: it is never told less than it thinks.
+// If frames are dropped before a client has received them, its connection ends. So a client never misses frames
+// unnoticed.
 func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
@@ -201,8 +202,8 @@ func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
 	lazy := connect(t, socket)
 	lazy.write(request(1, "process.spawn",
 		map[string]any{"id": "p", "command": "/bin/sh", "args": []string{"-c", "head -c 200000000 /dev/zero; read line"}}))
-	for first := 1; first <= 1; { // until the child, which waits for no reader, has written more than is kept
-		p := connect(t, socket) // a new one each time: it is sent frames, and reads none
+	for first := 1; first <= 1; { // until the child has written more than is kept
+		p := connect(t, socket) // a new connection each time, because it gets frames that it does not read
 		var r struct{ FirstSeq int }
 		if err := unmarshal([]byte(p.call("process.reattach", map[string]any{"id": "p", "fromSeq": 1 << 40})), &r); err != nil {
 			t.Fatal(err)

@@ -39,8 +39,8 @@ func TestFilesOfEverySize(t *testing.T) {
 	}
 }
 
-// Many large files that are requested and never taken cost no memory, and no other client's time. When they are taken
-// they are whole.
+// Answers with large files that clients do not read use little memory, and do not delay other clients. When the
+// clients read them, the files are complete.
 func TestFilesThatNobodyTakes(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -68,7 +68,7 @@ func TestFilesThatNobodyTakes(t *testing.T) {
 		}
 	}
 	first := make([]byte, 200)
-	for _, p := range lazy { // each is in the middle of an answer
+	for _, p := range lazy { // each client is in the middle of an answer
 		if _, err := p.nc.Read(first); err != nil {
 			t.Fatal(err)
 		}

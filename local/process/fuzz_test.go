@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// Whatever a line holds, it is a request or it is rejected with an answer of one line.
+// Every line is parsed as a request, or rejected with an answer of one line.
 func FuzzParse(f *testing.F) {
 	for _, l := range []string{`{"jsonrpc":"2.0","id":1,"method":"server.ping","auth":"t"}`, `null`, `[]`,
 		`{"id":{"b":1,"a":[1.0]},"auth":"t"}`,

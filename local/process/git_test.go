@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGitRunsNothingOfARepository: a repository whose configuration names programs wherever git takes one runs none
-// of them when a client asks about it or adds a work tree. Plain git runs them, or the test would show nothing.
+// TestGitRunsNothingOfARepository: a repository whose configuration names programs in all places starts none of them
+// when a client requests its state or adds a work tree. Plain git does start them, which shows that the test works.
 func TestGitRunsNothingOfARepository(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestGitRunsNothingOfARepository(t *testing.T) {
 		plain("config", key, value)
 	}
 	started()
-	write("a.txt", "b\n") // as long as before: git has to look into it
+	write("a.txt", "b\n") // of the same length, so that git must read it
 	plain("status", "--porcelain")
 	plain("worktree", "add", "-q", filepath.Join(dir, "plain"))
 	said := started()

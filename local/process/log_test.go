@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// messages keeps the lines that a server logs.
+// messages collects the lines that a server logs.
 type messages struct {
 	slog.Handler
 	mu  sync.Mutex
@@ -36,7 +36,7 @@ func (m *messages) text() string {
 	return strings.Join(m.all, "\n")
 }
 
-// TestLogLines: what operators search the log for, in one line whatever clients send.
+// TestLogLines checks the messages that operators search the log for. Each is one line, whatever clients send.
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	log := &messages{Handler: slog.DiscardHandler}

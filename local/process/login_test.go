@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// shell makes a script the login shell.
+// shell makes a script the login shell of the test.
 func shell(t *testing.T, script string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shell")
@@ -21,7 +21,7 @@ func shell(t *testing.T, script string) {
 	t.Setenv("SHELL", path)
 }
 
-// pathOfChild is the PATH that a process gets, which is also where its command was found.
+// pathOfChild returns the PATH of a process. Its command was found through the same PATH.
 func pathOfChild(t *testing.T) string {
 	t.Helper()
 	socket, _ := listen(t)
@@ -49,7 +49,7 @@ func TestLoginPath(t *testing.T) {
 	}
 }
 
-// A login shell that hangs costs the first process its bound, and is gone then.
+// A login shell that hangs delays the first process by pathTimeout, and is killed then.
 func TestLoginShellThatHangs(t *testing.T) {
 	suite.Full(t)
 	mark := filepath.Join(t.TempDir(), "mark")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMain gives the servers a login shell of their own: what a user's does takes its time and is not to be tested.
+// TestMain sets a simple login shell, because that of the user may be slow.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "shell")
 	if err != nil {

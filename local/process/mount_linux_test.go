@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// mount shows a directory at another one as well, where the user may do that.
+// mount bind-mounts a directory at another one, if the user may do that.
 func mount(t *testing.T, dir, at string) {
 	t.Helper()
 	if err := syscall.Mount(dir, at, "", syscall.MS_BIND, ""); err != nil {

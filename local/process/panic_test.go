@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// A method that panics is answered, wherever it runs, and the server goes on.
+// If a method panics, wherever it runs, its request is answered and the server continues.
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	s, err := Listen(Config{Socket: filepath.Join(t.TempDir(), "s"), Token: "t", SpillDir: t.TempDir(),

@@ -12,10 +12,10 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// filled is a replay of n frames that all say which they are.
+// filled returns a replay of n frames with their numbers as data.
 func filled(t *testing.T, dir string, limit int64, n int) *replay {
 	t.Helper()
-	r := newReplay(dir, limit, seal.Ephemeral([]seal.Master{seal.NewMaster()})) // as it is on a node that encrypts
+	r := newReplay(dir, limit, seal.Ephemeral([]seal.Master{seal.NewMaster()})) // as on a node that encrypts
 	t.Cleanup(r.close)
 	for i := 1; i <= n; i++ {
 		put(r, i)
@@ -32,7 +32,7 @@ func put(r *replay, i int) {
 
 func payload(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%08d", i), maxFrame/8) }
 
-// check reads from a frame to the last, in small slices.
+// check reads the frames from one to the last, in small pieces.
 func check(t *testing.T, r *replay, from uint64) {
 	t.Helper()
 	c := cursor{next: from}
@@ -85,7 +85,7 @@ func TestReplayDropsTheOldestAboveItsLimit(t *testing.T) {
 	}
 }
 
-// Where nothing can be written, what memory holds stays, and what is told of it is true.
+// If nothing can be written, the frames in memory stay, and first and last are correct.
 func TestReplayWithoutRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestReplayWithoutRoom(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	r.limit = 0 // the segment that is there is full
+	r.limit = 0 // the existing segment counts as full
 	for i := 1001; i <= 2000; i++ {
 		put(r, i)
 	}
@@ -120,8 +120,7 @@ func TestReplayLeavesNoFile(t *testing.T) {
 	}
 }
 
-// A frame range is read without the process's lock: while a client reads, however slowly, frames are added, moved and
-// dropped.
+// A frame range is read without the lock of the process: frames are added, moved and dropped while a client reads.
 func TestReadersHoldNoLock(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -147,7 +146,7 @@ func TestReadersHoldNoLock(t *testing.T) {
 		}
 		return err
 	}
-	for i := 1501; i <= 2000; i++ { // what was in memory moves to a file
+	for i := 1501; i <= 2000; i++ { // the frames in memory move to a file
 		put(r, i)
 	}
 	for _, part := range runs {
@@ -155,7 +154,7 @@ func TestReadersHoldNoLock(t *testing.T) {
 			t.Errorf("from %d: %v", part.start.next, err)
 		}
 	}
-	for i := 2001; i <= 6000; i++ { // and what was in files goes
+	for i := 2001; i <= 6000; i++ { // the frames in files are dropped
 		put(r, i)
 	}
 	if err := read(runs[0]); !errors.Is(err, errDropped) {

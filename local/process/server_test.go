@@ -30,8 +30,8 @@ func listen(t testing.TB) (socket string, s *process.Server) {
 	return socket, s
 }
 
-// output is a test's, until the test is over: Close waits only so long for what the server has at work, and a test
-// that is over must not be written to.
+// output writes to the log of a test until the test is over. Close waits only a limited time for the server's tasks,
+// and no task may write to the log of a finished test.
 type output struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -49,10 +49,10 @@ func (o *output) end() {
 	o.w = io.Discard
 }
 
-// What the server was started to ignore, its children heed.
+// Children do not inherit the signals that the server ignores since its start.
 func TestChildrenHeedSignals(t *testing.T) {
 	t.Parallel()
-	signal.Ignore(syscall.SIGHUP) // to reset it later would ignore it again where these tests are run so
+	signal.Ignore(syscall.SIGHUP) // it is not reset, because a reset could ignore it again
 	socket, _ := listen(t)
 	p := connect(t, socket)
 	p.sh("p", "kill -HUP $$; exit 3")

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Whatever a client has seen, a reattach gives it the rest: nothing missing, nothing twice, the answer in its place.
+// A reattach from any frame returns all later frames, each once, with the answer at its place.
 func TestReattachFromAnywhere(t *testing.T) {
 	t.Parallel()
 	socket, _ := listen(t)
@@ -40,7 +40,7 @@ func TestReattachFromAnywhere(t *testing.T) {
 	clients.Wait()
 }
 
-// reattachAndRead reads a process's frames to the last one, and says what is wrong with them.
+// reattachAndRead reads the frames of a process to the last one, and returns an error if they are wrong.
 func reattachAndRead(q *peer, id string, from int) error {
 	defer q.nc.Close()
 	q.ask("process.reattach", map[string]any{"id": id, "fromSeq": from})
@@ -67,7 +67,7 @@ func reattachAndRead(q *peer, id string, from int) error {
 			return fmt.Errorf("answered behind frame %d, says %d", seq, r.LastSeq)
 		}
 		if !r.Running {
-			return nil // the exit frame was replayed, or lies before from
+			return nil // the exit frame was replayed, or comes before from
 		}
 		seq = r.LastSeq
 		break
@@ -86,13 +86,13 @@ func reattachAndRead(q *peer, id string, from int) error {
 	}
 }
 
-// A child writes more than memory is to hold, two clients read it and one does not.
+// A child writes more than may be kept in memory. Two clients read its output, and one does not.
 func TestSlowReadersDelayNobody(t *testing.T) {
 	suite.Full(t)
 	socket, _ := listen(t)
 	size := suite.Count(96<<20, 96<<20, 1<<30)
 	if testing.Short() {
-		size /= 4 // the race detector takes most of a minute for all of it
+		size /= 4 // with the race detector, the full size takes most of a minute
 	}
 	p := connect(t, socket)
 	lazy := connect(t, socket)
@@ -125,14 +125,14 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	before := liveMiB()
 	if got := connect(t, socket).call("process.stdin",
 		map[string]any{"id": "p", "data": b64("go\n")}); got != `{"success":true,"applied":3}` {
-		t.Fatal(got) // now that nothing of it can come before the second's answer
+		t.Fatal(got) // no frame can precede the answer to the second client any more
 	}
 	var both sync.WaitGroup
 	both.Go(func() { read(p) })
 	both.Go(func() { read(second) })
 	both.Wait()
 	if !testing.Short() {
-		weigh(t, before, 64) // the child's output is larger
+		weigh(t, before, 64) // the output of the child is larger
 	}
 	if got := connect(t, socket).call("process.reattach",
 		map[string]any{"id": "p", "fromSeq": 1 << 30}); !strings.Contains(got, `"firstSeq":1,`) {
@@ -140,8 +140,8 @@ func TestSlowReadersDelayNobody(t *testing.T) {
 	}
 }
 
-// weigh fails when this process keeps more than it may beyond what it had. Garbage does not count: the busier the
-// machine, the more of it there is. Other tests' memory would, so a test that weighs runs alone.
+// weigh fails if the live heap has grown by more than most MiB since before. It does not count garbage, which depends
+// on the load of the machine. It would count the memory of other tests, so a test that calls weigh is not parallel.
 func weigh(t *testing.T, before, most int) {
 	t.Helper()
 	if grown := liveMiB() - before; grown > most {
@@ -156,8 +156,8 @@ func liveMiB() int {
 	return int(m.HeapAlloc >> 20)
 }
 
-// TestAnswersBehindFramesAreBounded: answers that wait for frames which their client does not read are bounded, as
-// others are: the server stops reading its requests. When the client reads, it gets them all.
+// TestAnswersBehindFramesAreBounded: answers that wait for frames which their client does not read are limited like
+// other answers: the server stops reading requests. When the client reads, it gets them all.
 func TestAnswersBehindFramesAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"process.killAndWait", "process.reattach"} {

@@ -46,7 +46,7 @@ func tgz(t testing.TB, entries ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-// tree is every path below dir, with its type and mode.
+// tree lists every path below dir, with its type and mode.
 func tree(t testing.TB, dir string) string {
 	t.Helper()
 	var l []string
@@ -67,12 +67,12 @@ func tree(t testing.TB, dir string) string {
 	return strings.Join(l, ", ")
 }
 
-// Nothing is written outside of the directory, whatever an archive names; what an archive may do is done exactly. No
-// other test runs meanwhile: the umask is the process's.
+// No archive writes outside of the directory, and a valid one is unpacked exactly. The test is not parallel, because
+// the umask belongs to the process.
 func TestArchives(t *testing.T) {
 	socket, _ := listen(t)
 	p := connect(t, socket)
-	old := syscall.Umask(0o277) // modes are exact, whatever the server was started with
+	old := syscall.Umask(0o277) // the modes are exact, whatever the umask of the server
 	defer syscall.Umask(old)
 	long := strings.Repeat("n", 120) + "/" + strings.Repeat("m", 150)
 	for _, c := range []struct {
@@ -137,7 +137,8 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// scene is a directory with something old in it, and a place for an archive next to one that is not to be touched.
+// scene creates a directory with old content, a place for an archive, and a directory next to it that must not
+// change.
 func scene(t *testing.T) (out, archive, neighbours string) {
 	t.Helper()
 	old := syscall.Umask(0o022)
@@ -161,7 +162,7 @@ func extract(t *testing.T, p *peer, archive, out string) string {
 	return p.call("files.extract_tar", map[string]any{"archivePath": archive, "destDir": out})
 }
 
-// Every archive that breaks off is rejected, wherever it does, and leaves no mark of success.
+// An archive that is truncated at any byte is rejected, and leaves no mark of success.
 func TestTruncatedArchives(t *testing.T) {
 	t.Parallel()
 	socket, _ := listen(t)
@@ -179,7 +180,7 @@ func TestTruncatedArchives(t *testing.T) {
 		if strings.Contains(tree(t, out), ".synced") {
 			t.Errorf("%d of %d bytes: marked as done", n, len(whole))
 		}
-		if n < 10 && tree(t, out) != "stale -rw-r--r--" { // no gzip header: nothing is touched
+		if n < 10 && tree(t, out) != "stale -rw-r--r--" { // without a gzip header, nothing is changed
 			t.Errorf("%d of %d bytes: %s", n, len(whole), tree(t, out))
 		}
 	}
@@ -228,7 +229,7 @@ func TestWhereArchivesGo(t *testing.T) {
 	if _, err := os.Stat(archive); err != nil {
 		t.Fatalf("a refusal took the archive: %v", err)
 	}
-	// A link in the directory's place goes, not what it leads to.
+	// If a link is in place of the directory, the link is removed, but not its target.
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(out, link); err != nil {
 		t.Fatal(err)
@@ -250,8 +251,8 @@ func TestWhereArchivesGo(t *testing.T) {
 	}
 }
 
-// TestNoArchiveReplacesAHomeByAnotherName: a directory that is the home directory under a name that no link leads to,
-// as on a file system that ignores case or behind a mount, is left alone.
+// TestNoArchiveReplacesAHomeByAnotherName: the home directory is left alone under another name without a link, as on
+// a file system that ignores case or behind a mount.
 func TestNoArchiveReplacesAHomeByAnotherName(t *testing.T) {
 	home, other := filepath.Join(t.TempDir(), "home", "me"), filepath.Join(t.TempDir(), "other")
 	for _, dir := range []string{home, other} {

@@ -51,7 +51,7 @@ func TestLineLimits(t *testing.T) {
 	}
 }
 
-// One write may hold all that is to happen to a process.
+// All requests for a process may be in one write.
 func TestPipelinedRequestsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	socket, _ := listen(t)
@@ -110,7 +110,7 @@ func TestStdinOffsets(t *testing.T) {
 	p.call("process.kill", map[string]any{"id": "p", "signal": "KILL"})
 }
 
-// A process that does not read makes only its own stdin wait.
+// A process that does not read delays only its own stdin.
 func TestFullStdinDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	socket, _ := listen(t)
@@ -158,13 +158,13 @@ func TestWholeGroupDies(t *testing.T) {
 	goneSoon(t, r.Pid)
 }
 
-// A descendant that keeps the pipes open does not keep the exit frame back for ever.
+// A descendant that keeps the pipes open does not delay the exit frame without limit.
 func TestExitFrameIsNotHeldBack(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	socket, _ := listen(t)
 	p := connect(t, socket)
-	p.sh("p", "sleep 1000 & echo done") // which outlasts the connection's deadline
+	p.sh("p", "sleep 1000 & echo done") // the sleep outlasts the deadline of the connection
 	if l := p.exit("p"); *l.ExitCode != 0 {
 		t.Errorf("exit code %d", *l.ExitCode)
 	}
@@ -177,11 +177,11 @@ func TestIDReusedUnderFire(t *testing.T) {
 	p := connect(t, socket)
 	uses := 30
 	if testing.Short() {
-		uses = 8 // each fills the socket
+		uses = 8 // each use fills the socket buffer
 	}
 	for i := range uses {
 		p.sh("p", fmt.Sprintf("while :; do echo %d; done", i))
-		p.seen = nil // what came before the answer is of the old one
+		p.seen = nil // lines before the answer belong to the old process
 		for range 3 {
 			l := p.await("output", func(l line) bool { return l.ProcessID == "p" })
 			for _, s := range strings.Fields(string(l.Data)) {
@@ -238,7 +238,7 @@ func TestHalfClosedClientGetsItsAnswers(t *testing.T) {
 	said := time.Now()
 	for {
 		if _, err := p.receive(); errors.Is(err, io.EOF) {
-			if d := time.Since(said); d >= 15*time.Second { // it was closed because all was said, not because time was up
+			if d := time.Since(said); d >= 15*time.Second { // it must close after the last answer, not after the timeout
 				t.Errorf("closed after %s", d)
 			}
 			break
@@ -283,7 +283,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
-	if err := suite.Receive(t, "a server that does not wait for its child", closed); err != nil { // which sleeps for a thousand seconds
+	if err := suite.Receive(t, "a server that does not wait for its child", closed); err != nil { // the child sleeps for a thousand seconds
 		t.Error(err)
 	}
 	if _, err := os.Lstat(socket); !errors.Is(err, os.ErrNotExist) {
@@ -292,7 +292,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	goneSoon(t, r.Pid)
 }
 
-// A server that lost its path to another does not remove what is the other's.
+// A server whose socket was replaced by another server does not remove the new socket.
 func TestSuccessorKeepsItsSocket(t *testing.T) {
 	t.Parallel()
 	socket, first := listen(t)

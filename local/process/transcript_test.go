@@ -12,21 +12,21 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestTranscripts holds conversations to the byte. A script's commands are
+// TestTranscripts compares recorded conversations byte for byte. The commands of a script are
 //
 //	sh              runs its input in $D
 //	raw             sends each line as it is and prints the answer to it
 //	call            sends "method params" on each line as a request, and prints the answer
-//	new             goes on with another connection
+//	new             continues on a new connection
 //	frames id=P     prints the frames of P until its exit
-//	all             as call, with the frames that come before the answer
+//	all             like call, but also prints the frames before the answer
 //
 // $D is an empty directory, $TOK the token.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
 		t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 		t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-		t.Setenv("GIT_DIR", "/no/such") // what surrounds the server does not lead git astray
+		t.Setenv("GIT_DIR", "/no/such") // the environment of the server must not change the repository
 		t.Setenv("LC_ALL", "C")
 		socket, _ := listen(t)
 		dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -57,7 +57,7 @@ func (s *script) fill(line string) string {
 var (
 	pids    = regexp.MustCompile(`"pid":[1-9][0-9]*,"startTime":[0-9]+(\.[0-9]+)?`)
 	commits = regexp.MustCompile(`detached:[0-9a-f]{4,40}`)
-	gitSaid = regexp.MustCompile(`(git worktree add failed: )Preparing[^"]*`) // in the words of this git
+	gitSaid = regexp.MustCompile(`(git worktree add failed: )Preparing[^"]*`) // the text depends on the version of git
 	sizes   = regexp.MustCompile(`"isDir":true,"size":[0-9]+`)
 )
 
@@ -124,7 +124,7 @@ func (s *script) line() string {
 	return l
 }
 
-// answer prints lines up to the next answer; the frames before it are kept when they are not printed.
+// answer prints lines up to the next answer. Frames that are not printed are kept for later.
 func (s *script) answer(b *strings.Builder, frames bool) {
 	for {
 		l := s.line()

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// project makes the transcript directory of a workspace under one of its spellings.
+// project creates the transcript directory of a workspace under one spelling of its path.
 func (d *daemon) project(encoded string) string {
 	d.t.Helper()
 	dir := filepath.Join(d.cfg.Transcripts, encoded)
@@ -72,10 +72,10 @@ func TestBackfill(t *testing.T) {
 	s.WriteString("{torn\n\n")
 	s.WriteString(resultLine("3",
 		`[{"type":"text","text":"found"},{"type":"image","source":{"type":"base64","data":"AAAA"}}]`) + resultLine("2", `null`))
-	s.WriteString(useLine("4", "WebFetch", `{}`, 4) + resultLine("4", `"not taken"`)) // another tool
-	s.WriteString(resultLine("5", `"no use"`))                                        // unmatched
+	s.WriteString(useLine("4", "WebFetch", `{}`, 4) + resultLine("4", `"not taken"`)) // a tool that is not replayed
+	s.WriteString(resultLine("5", `"no use"`))                                        // a result without a use
 	s.WriteString(strings.Replace(useLine("6", "Read", `{}`, 6), `"timestamp":"2`, `"timestamp":"x2`, 1) + resultLine("6", `"no time"`))
-	s.WriteString(useLine("7", "Read", `{"file_path":"a.go"}`, 7) + resultLine("7", `"func A() password=other"`)) // as the first
+	s.WriteString(useLine("7", "Read", `{"file_path":"a.go"}`, 7) + resultLine("7", `"func A() password=other"`)) // the same content as the first
 	s.WriteString(strings.Repeat("x", maxLine+10) + "\n")
 	s.WriteString(useLine("8", "Glob", `{"pattern":"*"}`, 8) + strings.TrimSuffix(resultLine("8", `"last, without an end"`), "\n"))
 	now := time.Now()
@@ -118,7 +118,8 @@ func TestBackfill(t *testing.T) {
 	}
 }
 
-// TestTranscriptDirectories are found under each spelling of the workspace's path, and all of them when asked.
+// TestTranscriptDirectories finds transcripts under each spelling of the workspace's path, and those of all
+// workspaces if requested.
 func TestTranscriptDirectories(t *testing.T) {
 	root := t.TempDir()
 	w := Workspace{Dir: "/w/my.app_x", Top: "/w"}
@@ -138,7 +139,7 @@ func TestTranscriptDirectories(t *testing.T) {
 	}
 }
 
-// TestBackfillGoesOn is cut off by a lost quorum, and requested again.
+// TestBackfillGoesOn interrupts a backfill by a loss of quorum, and runs it again.
 func TestBackfillGoesOn(t *testing.T) {
 	d := start(t, nil)
 	dir := d.project(strings.ReplaceAll(d.top(), "/", "-"))
@@ -160,7 +161,7 @@ func TestBackfillGoesOn(t *testing.T) {
 	if now := d.ask(`{"kind":"backfill_run"}`); now["running"] != true {
 		t.Errorf("while it waits: %v", now)
 	}
-	cancel() // its client goes
+	cancel() // its client disconnects
 	if err := <-gone; err == nil {
 		t.Fatal("it was answered without a quorum")
 	}

@@ -19,7 +19,7 @@ import (
 
 const sample = `{"kind":"capture","sessionId":"s_42","tool":"Read","payload":{"file_path":"/etc/hosts"},"ts":1714688532000,"source":"claude-code"}`
 
-// exchange writes bytes, closes our side when half is set, and reads until the server closes its own.
+// exchange writes bytes, closes the write side if half is set, and reads until the server closes the connection.
 func (d *daemon) exchange(half bool, parts ...[]byte) string {
 	d.t.Helper()
 	c := d.dial()
@@ -44,7 +44,7 @@ func (d *daemon) exchange(half bool, parts ...[]byte) string {
 	return string(all[4:])
 }
 
-// TestWorkedExample holds the documented example: 130 bytes of request, a reply in the documented spelling.
+// TestWorkedExample checks the documented example: a request of 130 bytes and the documented reply.
 func TestWorkedExample(t *testing.T) {
 	d := start(t, nil)
 	f := encodeFrame(t, sample)
@@ -54,7 +54,7 @@ func TestWorkedExample(t *testing.T) {
 	if got := d.exchange(true, f); !strings.HasPrefix(got, `{"ok":true,"data":{"id":1,`) {
 		t.Error(got)
 	}
-	// The same body behind a length that counts the header too is not whole.
+	// If the length counts the header too, the frame is incomplete.
 	f[3] = 0x86
 	if got := d.exchange(true, f); got != `{"ok":false,"error":"incomplete frame"}` {
 		t.Error(got)
@@ -85,7 +85,7 @@ func TestRequests(t *testing.T) {
 		name string
 		half bool
 		in   []byte
-		want string // what the reply begins with
+		want string // prefix of the reply
 	}{
 		{"two in one write", false, append(encodeFrame(t, `{"kind":"why"}`), encodeFrame(t, `{"kind":"status"}`)...),
 			`{"ok":true,"data":{"edges":[]}}`},
@@ -129,7 +129,7 @@ func TestInvalidUTF8IsReplaced(t *testing.T) {
 	}
 }
 
-// TestLargestFrame stores the largest request there is, of bytes that do not compress well.
+// TestLargestFrame stores the largest possible request, of bytes that compress badly.
 func TestLargestFrame(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -159,7 +159,7 @@ func TestIdleConnectionIsDropped(t *testing.T) {
 	d := start(t, func(c *Config) { c.IdleTimeout = 50 * time.Millisecond })
 	for _, sent := range []string{"", "\x00\x00", "\x00\x00\x00\x05{"} {
 		c := d.dial()
-		_, _ = c.Write([]byte(sent)) // what comes late finds the connection gone
+		_, _ = c.Write([]byte(sent)) // fails if the connection is closed already
 		if got, err := io.ReadAll(c); len(got) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%q was answered %q, %v", sent, got, err)
 		}
@@ -186,7 +186,7 @@ func TestTooManyConnections(t *testing.T) {
 	})
 }
 
-// TestManyOneShotClients has five hundred clients at once, each with its own capture.
+// TestManyOneShotClients runs five hundred clients at once, each with its own capture.
 func TestManyOneShotClients(t *testing.T) {
 	d := start(t, nil)
 	const n = 500
@@ -218,7 +218,7 @@ func TestManyOneShotClients(t *testing.T) {
 	}
 }
 
-// TestVanishedClients has clients that go as soon as they have written, and some in the middle.
+// TestVanishedClients: clients disconnect right after the request, and some in the middle of it.
 func TestVanishedClients(t *testing.T) {
 	d := start(t, nil)
 	const n = 100
@@ -239,7 +239,7 @@ func TestVanishedClients(t *testing.T) {
 }
 
 func TestRefusalWithoutQuorum(t *testing.T) {
-	d := start(t, func(c *Config) { c.CaptureTimeout = 0 }) // the default
+	d := start(t, func(c *Config) { c.CaptureTimeout = 0 }) // the default timeout
 	d.ask(sample)
 	out := d.store.cut()
 	if got := d.refused(`{"kind":"capture","sessionId":"s","tool":"Read","payload":1}`); got != "no leader elected (cluster not ready)" {
@@ -256,8 +256,8 @@ func TestRefusalWithoutQuorum(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownIsFound: a hook that was told to ask again, for its capture was stored and not yet found, is told
-// that it is stored when it is found.
+// TestWhatIsKnownIsFound: a capture is stored, but fails because it cannot be found yet. The retry succeeds as a
+// duplicate once it can be found.
 func TestWhatIsKnownIsFound(t *testing.T) {
 	d := start(t, nil)
 	d.store.slow = true
@@ -303,7 +303,7 @@ func keyOf(d *daemon) string {
 	return ""
 }
 
-// slow is a client that takes the first bytes of a frame, and then nothing until its time is over.
+// slow is a client connection that accepts the first bytes of a frame, and then times out.
 type slow struct {
 	net.Conn
 	writes int
@@ -316,7 +316,8 @@ func (s *slow) Write(b []byte) (int, error) {
 	return 5, os.ErrDeadlineExceeded
 }
 
-// TestNothingFollowsATornFrame: what came behind a part that was cut off would be read as the rest of it.
+// TestNothingFollowsATornFrame: nothing is sent after an incomplete frame, because the client would read it as the
+// rest of that frame.
 func TestNothingFollowsATornFrame(t *testing.T) {
 	c := &slow{}
 	sendAnswer(c, &answer{parts: []any{"one", "two"}, data: "end"})

@@ -311,8 +311,8 @@ func (c *call) forgetMerged(ctx context.Context) (n int, err error) {
 	}
 }
 
-// The cache of clients' texts consists of memories under keys that searches do not find, in the namespace of the
-// workspace with /cache appended. They expire after cacheSeconds: thirty days.
+// cacheSeconds is the lifetime of a cached text: thirty days. Cached texts are keyed memories that searches do not
+// find, in the namespace of the workspace with /cache appended.
 const cacheSeconds = 30 * 24 * 3600
 
 var cacheKey = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)

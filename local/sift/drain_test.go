@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// claimAll claims events until there are no more, and returns how many there were.
+// claimAll claims events until there are no more, and returns their number.
 func (d *daemon) claimAll() (ids []int) {
 	d.t.Helper()
 	for {
@@ -26,8 +26,8 @@ func (d *daemon) claimAll() (ids []int) {
 	}
 }
 
-// TestClaimsOfLargeEvents: events that do not fit one answer together, packed or not, come in the next ones, when
-// they are offered for the first time as well as when they were released.
+// TestClaimsOfLargeEvents: events that do not fit one answer, compressed or not, are offered in the next ones, at the
+// first offer and after a release.
 func TestClaimsOfLargeEvents(t *testing.T) {
 	suite.Full(t)
 	const n = 18
@@ -63,7 +63,8 @@ func TestClaimsOfLargeEvents(t *testing.T) {
 	}
 }
 
-// TestExportKeepsASession: an event that is left out of an export takes the row of its session with it for no other.
+// TestExportKeepsASession: if an event is omitted from an export, the row of its session is still exported with
+// another event.
 func TestExportKeepsASession(t *testing.T) {
 	d := start(t, nil)
 	d.ask(`{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"out":"quay"}}`)
@@ -73,7 +74,7 @@ func TestExportKeepsASession(t *testing.T) {
 	if err != nil || len(page.Captures) != 2 {
 		t.Fatal(page, err)
 	}
-	long := strings.Repeat("\x01", oplog.MaxText) // six times as long in JSON
+	long := strings.Repeat("\x01", oplog.MaxText) // JSON makes it six times as long
 	if _, _, err := d.store.apply(oplog.Entry{DB: oplog.DefaultDB,
 		Ops: []oplog.Op{&oplog.Correct{RID: page.Captures[0].RID, Text: &long, At: oplog.At(time.Now())}}}); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// Whatever a transcript holds, its lines are read to the end, and what is taken of them can be stored.
+// Every transcript is read to its end, and every capture from it can be stored.
 func FuzzTranscript(f *testing.F) {
 	f.Add([]byte(useLine("1", "Bash", `{"command":"make"}`, 1) + resultLine("1", `"ok"`) + "{broken\n\n" + resultLine("2",
 		`[{"type":"text","text":"x"},{"type":"image","source":{}}]`)))

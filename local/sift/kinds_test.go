@@ -60,7 +60,8 @@ func TestCaptureValidates(t *testing.T) {
 	}
 }
 
-// TestSameContentIsOneEvent: in a session; whatever its source, the order of its keys, and the secret it held.
+// TestSameContentIsOneEvent: in one session, the source, the order of keys and a secret in the payload make no
+// difference.
 func TestSameContentIsOneEvent(t *testing.T) {
 	d := start(t, nil)
 	first := d.ask(`{"kind":"capture","sessionId":"a","tool":"Bash","payload":{"x":1,"y":"password=one"}}`)
@@ -84,8 +85,9 @@ func TestSameContentIsOneEvent(t *testing.T) {
 	}
 }
 
-// TestStamp: an event's content is the JSON of its payload, names in order, and its hash is that of the content
-// without the source. Both were written by earlier versions: another hash would make the same event two.
+// TestStamp: the content of an event is the JSON of its payload with sorted names, and its hash is that of the
+// content without the source. Earlier versions wrote the expected values. A different hash would store the same event
+// twice.
 func TestStamp(t *testing.T) {
 	for _, payload := range []string{`{}`, `5`, `[1.50,null]`, `{"b":[1,{"d":"<&>","c":1e400}],"a":"é","_source":"z"}`,
 		`{"_sourca":1,"_sourcf":2,"A":3,"z":"\u2028","a\"\n":0}`} {
@@ -160,11 +162,12 @@ func ids(rows any) (out []int) {
 	return out
 }
 
-// TestTimeline goes by position: ids of other workspaces leave no gaps, those of other protocols are shown.
+// TestTimeline: rows are counted by position. Ids of other workspaces leave no gaps, and memories of other protocols
+// are shown.
 func TestTimeline(t *testing.T) {
 	d := start(t, nil)
 	other := d.serve(shortDir(t))
-	for i := range 12 { // 1 3 5 … here, 2 4 6 … there
+	for i := range 12 { // odd ids in this workspace, even ids in the other
 		d.ask(note("s", int64(i)*1000, fmt.Sprint("here ", i)))
 		d.askOn(other, note("s", int64(i)*1000, fmt.Sprint("there ", i)))
 	}
@@ -180,7 +183,7 @@ func TestTimeline(t *testing.T) {
 		{`"nearId":1,"window":3`, nil, []int{3, 5, 7}, 1.0},
 		{`"nearId":23,"window":3`, []int{17, 19, 21}, []int{foreign}, 23.0},
 		{`"nearId":25,"window":2`, []int{21, 23}, nil, 25.0},
-		{`"nearId":8,"window":2`, []int{5, 7}, []int{9, 11}, nil}, // there, not here
+		{`"nearId":8,"window":2`, []int{5, 7}, []int{9, 11}, nil}, // the id belongs to the other workspace
 		{`"nearId":8.5,"window":1`, []int{7}, []int{9}, nil},
 		{`"nearId":-5,"window":1`, nil, []int{1}, nil},
 		{`"nearId":0,"window":1`, nil, []int{1}, nil},
@@ -262,7 +265,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestPrivateWorkspaces see nothing but their own.
+// TestPrivateWorkspaces: a private workspace sees only its own memories.
 func TestPrivateWorkspaces(t *testing.T) {
 	d := start(t, func(c *Config) { c.Private = true })
 	d.store.remember(t, "default", "deploy at noon")
@@ -299,8 +302,8 @@ func TestStatusAndPing(t *testing.T) {
 	}
 }
 
-// Counters of the store show through: what is embedded where something embeds, and what was merged into something
-// else.
+// The counts of the store are reported: embedded memories if there is an embedder, and memories that were merged into
+// others.
 func TestCounts(t *testing.T) {
 	d := start(t, nil)
 	counts := func() any { return d.ask(`{"kind":"status"}`)["counts"] }
@@ -319,7 +322,7 @@ func TestCounts(t *testing.T) {
 	}
 	e := oplog.Embedder{Name: "e", Version: "1", Dim: 8}
 	vector := oplog.MakeVector([]float32{1, 0, 0, 0, 0, 0, 0, 0})
-	embedded := []oplog.Embedded{{Seq: 1, Vector: vector}, {Seq: 2, Vector: vector}} // the third waits for its own
+	embedded := []oplog.Embedded{{Seq: 1, Vector: vector}, {Seq: 2, Vector: vector}} // the third has no vector yet
 	if _, _, err := d.store.apply(oplog.Entry{Node: 1, DB: oplog.DefaultDB,
 		Ops: []oplog.Op{&oplog.SetEmbedder{Embedder: e}, &oplog.Embed{Embedder: e, Vectors: embedded}}}); err != nil {
 		t.Fatal(err)

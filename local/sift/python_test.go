@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPythonClient runs a client that was written from the protocol's text alone.
+// TestPythonClient runs a client that was written from the text of the protocol only.
 func TestPythonClient(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestBackfillReadsRollouts: what Codex did in the workspace is replayed, by each form that its versions have for a
-// command, and what it did elsewhere is not, unless all is requested.
+// TestBackfillReadsRollouts: the tool calls of Codex in the workspace are captured, in the command forms of all its
+// versions. Those in other directories are captured only if all are requested.
 func TestBackfillReadsRollouts(t *testing.T) {
 	d := start(t, nil)
 	dir := filepath.Join(d.cfg.Rollouts, "2026", "11", "26")

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// planted holds secrets, each with the part that must be seen nowhere. A number replaces %s, so that they differ.
+// planted holds secrets, each with the part that must not appear anywhere. A number replaces %s, so that they differ.
 var planted = []struct{ text, core string }{
 	{"<private>Zq%sprivate plan</private>", "Zq%sprivate"},
 	{"AKIAZQ%sIOSFODNN7E", "AKIAZQ%sIOSFODNN"},
@@ -42,7 +42,7 @@ var planted = []struct{ text, core string }{
 	{"Authorization: Basic Zq%sdXNlcjpwYXNz", "Zq%sdXN"},
 }
 
-// placements put a secret into a payload.
+// placements lists the ways to put a secret into a payload.
 var placements = []func(secret string) any{
 	func(s string) any { return s },
 	func(s string) any {
@@ -109,7 +109,7 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 	if len(cores) < 200 {
 		t.Fatal(len(cores))
 	}
-	if err := d.Close(); err != nil { // nothing is logged or written any more, and no file of the index goes
+	if err := d.Close(); err != nil { // after it, nothing is logged or written, and no index file is removed
 		t.Fatal(err)
 	}
 	d.store.index.Close()
@@ -127,7 +127,7 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var events strings.Builder // as they are before compression
+	var events strings.Builder // before compression
 	unzip, err := zstd.NewReader(nil)
 	if err != nil {
 		t.Fatal(err)

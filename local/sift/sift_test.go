@@ -24,7 +24,7 @@ import (
 	"github.com/cairndb/cairn/wire/redact"
 )
 
-// store is a memory without a cluster: a real state and a real index, and entries applied one by one.
+// store is a memory without a cluster: a real state and index, to which entries are applied one by one.
 type store struct {
 	dir   string
 	state *state.State
@@ -32,15 +32,15 @@ type store struct {
 
 	mu     sync.Mutex
 	at     oplog.Index
-	outage *outage // nil with a quorum
+	outage *outage // nil if there is a quorum
 	place  api.PlaceAnswer
-	slow   bool // the index is: it follows when a request waits for it
+	slow   bool // the index is updated only when a request waits for it
 	behind []oplog.Outcome
 }
 
-// An outage is a time without a quorum: a write waits for it to end, as long as its sender does, and is rejected.
+// An outage is a period without a quorum. A write waits for its end as long as its sender does, and is then rejected.
 type outage struct {
-	waits chan time.Duration // how long the first one may wait
+	waits chan time.Duration // time until the deadline of the first write
 	over  chan struct{}
 }
 
@@ -102,7 +102,7 @@ func (s *store) apply(e oplog.Entry) ([]oplog.Result, oplog.Index, error) {
 	return out[0].Results, s.at, nil
 }
 
-// notReadable is said of a write that is stored before it is found.
+// notReadable is the error of a write that is stored but cannot be found yet.
 const notReadable = "the write is committed but not yet readable here"
 
 func (s *store) followLocked() error {
@@ -165,7 +165,7 @@ func (s *store) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (
 func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captured, error) {
 	found := redact.Found{}
 	clean := make([]api.Said, len(q.Said))
-	for i, x := range q.Said { // as the node does
+	for i, x := range q.Said { // as in the node
 		payload, _ := found.JSON(x.Payload)
 		clean[i] = api.Said{Session: found.Text(x.Session), Tool: found.Text(x.Tool), Source: found.Text(x.Source), Payload: payload}
 	}
@@ -203,7 +203,7 @@ func (s *store) capture(ctx context.Context, q *api.CaptureRequest) (*api.Captur
 	return made, err
 }
 
-// remember stores what another protocol would.
+// remember stores a memory of another protocol.
 func (s *store) remember(t testing.TB, namespace, text string) oplog.Seq {
 	t.Helper()
 	now := oplog.At(time.Now())
@@ -226,7 +226,7 @@ type daemon struct {
 	log    *guarded
 }
 
-// shortDir is a directory whose sockets' paths are short enough.
+// shortDir returns a directory in which the paths of sockets are short enough.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sift")
@@ -273,7 +273,7 @@ func (d *daemon) serve(dir string) string {
 	return socket
 }
 
-// guarded is a writer for several goroutines.
+// guarded is a writer that is safe for concurrent use.
 type guarded struct {
 	mu sync.Mutex
 	w  bytes.Buffer
@@ -310,7 +310,7 @@ func (d *daemon) askOn(socket, request string) map[string]any {
 	return m
 }
 
-// refused sends a request that is answered ok:false, and returns the error.
+// refused sends a request that must fail, and returns the error.
 func (d *daemon) refused(request string) string {
 	d.t.Helper()
 	data, err := Call(d.t.Context(), d.socket, json.RawMessage(request))

@@ -143,7 +143,7 @@ func TestControlSocket(t *testing.T) {
 			t.Errorf("%s is taken", bad)
 		}
 	}
-	// The next start serves both again.
+	// After a restart, both are served again.
 	cfg := d.cfg
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestControlSocket(t *testing.T) {
 	d.ask(`{"kind":"ping"}`)
 }
 
-// TestClaiming: a stale socket is replaced, a living daemon's is left to it, and what is not a socket stays.
+// TestClaiming: a stale socket is replaced, but not the socket of a live daemon, nor a file of another kind.
 func TestClaiming(t *testing.T) {
 	d := start(t, nil)
 	dir := shortDir(t)
@@ -180,7 +180,7 @@ func TestClaiming(t *testing.T) {
 	if d.serve(dir) != socket {
 		t.Fatal("a stale socket is in the way")
 	}
-	// Another process of the same home: our pid lives and answers.
+	// A second server on the same home finds a live pid that answers.
 	other := exec.Command("sleep", "60")
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestClaiming(t *testing.T) {
 	}
 }
 
-// TestUnlinkedSocketIsMadeAnew: another daemon's start unlinks a socket without asking.
+// TestUnlinkedSocketIsMadeAnew: another daemon's start unlinks a socket without a check. The socket is created again.
 func TestUnlinkedSocketIsMadeAnew(t *testing.T) {
 	d := start(t, nil)
 	if err := os.Remove(d.socket); err != nil {
@@ -216,7 +216,8 @@ func TestUnlinkedSocketIsMadeAnew(t *testing.T) {
 	d.ask(sample)
 }
 
-// TestAClosedListenerClaimsNothing: it is closed between the look at its path and the claim.
+// TestAClosedListenerClaimsNothing: a listener that is closed between its check of the path and the claim leaves no
+// socket.
 func TestAClosedListenerClaimsNothing(t *testing.T) {
 	d := start(t, nil)
 	key := keyOf(d)
@@ -240,7 +241,7 @@ func TestPathTooLong(t *testing.T) {
 	}
 }
 
-// TestSharedName has two workspaces with one memory.
+// TestSharedName: two workspaces with the same name share their memories.
 func TestSharedName(t *testing.T) {
 	a, b := shortDir(t), shortDir(t)
 	wa, _ := Find(context.Background(), a, "")
@@ -255,8 +256,8 @@ func TestSharedName(t *testing.T) {
 	}
 }
 
-// TestWhatTouchesTheHostIsNamed: without the rights to run git and to read files, a client has no directory opened,
-// and no transcript or earlier daemon's file read. What it does to memories goes on.
+// TestWhatTouchesTheHostIsNamed: without the scopes for git and files, a client can open no directory, and no
+// transcript or earlier daemon's file is read. Operations on memories still work.
 func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(cfg *Config) { cfg.Memory.Also = nil })
@@ -276,7 +277,7 @@ func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	}
 }
 
-// TestASubspaceOfAPipeIsNone: a pipe, or a link to a terminal, names no subspace, and is not waited for.
+// TestASubspaceOfAPipeIsNone: a subspace file that is a pipe or a link to a terminal is ignored, without waiting.
 func TestASubspaceOfAPipeIsNone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -296,7 +297,7 @@ func TestASubspaceOfAPipeIsNone(t *testing.T) {
 		}
 	case <-time.After(suite.Patience):
 		if w, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
-			w.Close() // lets the reader go
+			w.Close() // ends a waiting reader
 		}
 		t.Error("it waits for the pipe")
 	}

@@ -36,7 +36,7 @@ func TestBashRemembers(t *testing.T) {
 	has(t, d.ok("bash:x", "//info"), "cwd:       /tmp")
 	has(t, d.ok("bash:x", "/help"), "everything else")
 	has(t, d.ok("bash", "/list"), "x  alive · cwd: /tmp")
-	d.ok("bash:x", "exec >/dev/null") // output is gone, the marker is not
+	d.ok("bash:x", "exec >/dev/null") // the output is redirected, but not the marker
 	d.ok("bash:x", "true")
 	d.ok("bash:x", "//close")
 	has(t, d.ok("bash:x", "echo back $v"), "\n---\nback")
@@ -85,7 +85,7 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(b), ") Z ")
 }
 
-// pid reads a process number that a command wrote to a file of the home.
+// pid reads a process id that a command wrote to a file in the home.
 func (d *daemon) pid(name string) int {
 	d.t.Helper()
 	n := 0
@@ -97,7 +97,7 @@ func (d *daemon) pid(name string) int {
 	return n
 }
 
-// How a shell is left by what was cut off is package shell's to test.
+// Package shell tests the state of a shell after an interrupted command.
 func TestTimeoutsAreTold(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Timeout = 100 * time.Millisecond })
@@ -118,7 +118,7 @@ func TestNoOrphans(t *testing.T) {
 			d := start(t, nil)
 			d.ok("bash:x", "sleep 1000 & echo $! > ~/job; (sleep 1000 & echo $! > ~/sub); echo $$ > ~/shell; nohup sleep 1000 >/dev/null 2>&1 & echo $! > ~/nohup")
 			done := make(chan struct{})
-			go func() { // and one that runs
+			go func() { // and a command that runs
 				defer close(done)
 				_, _ = d.tryExec(context.Background(), "bash:x", "echo $BASHPID > ~/running; sleep 1000")
 			}()
@@ -139,7 +139,7 @@ func TestShellOff(t *testing.T) {
 	d.fails("bash:x", "id", "COMMAND_UNSUPPORTED")
 }
 
-// Without the scope for files no document is opened, listed or written.
+// Without the scope for files, documents cannot be opened, listed or written.
 func TestFilesOff(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Memory.Also = nil })

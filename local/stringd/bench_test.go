@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// BenchmarkExecInfo is one client with one connection: the median of /exec /info is reported as p50-µs.
+// BenchmarkExecInfo runs one client with one connection, and reports the median of /exec /info as p50-µs.
 func BenchmarkExecInfo(b *testing.B) {
 	d := start(b, nil)
 	took := make([]time.Duration, 0, b.N)
@@ -25,7 +25,7 @@ func BenchmarkExecInfo(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 }
 
-// BenchmarkExecTopics is fifty clients, each with its own topic.
+// BenchmarkExecTopics runs fifty clients, each with its own topic.
 func BenchmarkExecTopics(b *testing.B) {
 	d := start(b, nil)
 	var next atomic.Int64

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// daemon is a server under test, and a client of it as the protocol's checklist wants one.
+// daemon is a server under test, with a client that follows the checklist of the protocol.
 type daemon struct {
 	t    testing.TB
 	s    *stringd.Server
@@ -26,7 +26,7 @@ type daemon struct {
 	http *http.Client
 }
 
-// start runs a daemon on a free port over real storage. The agent a is registered.
+// start starts a daemon on a free port with real storage. The agent a is registered.
 func start(t testing.TB, edit func(*stringd.Config)) *daemon {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,19 +46,19 @@ func start(t testing.TB, edit func(*stringd.Config)) *daemon {
 	return d
 }
 
-// home is a file of the agent a.
+// home returns the path of a file in the home of the agent a.
 func (d *daemon) home(path ...string) string {
 	return filepath.Join(append([]string{d.dir, "agents", "a"}, path...)...)
 }
 
-// answer is a response read whole.
+// answer is a complete response.
 type answer struct {
 	status int
 	body   string
 	header http.Header
 }
 
-// do sends a request; headers are given as name: value.
+// do sends a request. Headers have the form "name: value".
 func (d *daemon) do(method, path, body string, headers ...string) answer {
 	d.t.Helper()
 	a, err := d.try(d.t.Context(), method, path, body, headers...)
@@ -89,7 +89,7 @@ func (d *daemon) try(ctx context.Context, method, path, body string, headers ...
 	return answer{res.StatusCode, string(b), res.Header}, err
 }
 
-// outcome holds what a client reads from the answer to an /exec.
+// outcome is a decoded answer to /exec.
 type outcome struct {
 	OK      bool
 	Code    string
@@ -122,7 +122,7 @@ func (d *daemon) tryExec(ctx context.Context, topic, cmd string) (outcome, error
 	return readEvents(a.body)
 }
 
-// readEvents reads the three events. A stream without its end is not a result.
+// readEvents reads the three events. A stream without the done event is an error.
 func readEvents(stream string) (o outcome, err error) {
 	var head struct {
 		OK   bool
@@ -190,7 +190,7 @@ func (d *daemon) fails(topic, cmd, code string) string {
 	return o.Content
 }
 
-// has says what is missing of a text.
+// has fails if the text lacks one of the parts.
 func has(t testing.TB, text string, wants ...string) {
 	t.Helper()
 	for _, w := range wants {

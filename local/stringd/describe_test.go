@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/local/stringd"
 )
 
-// What the daemon says of itself has the shape its protocol's clients read; its name is looked up again for each
-// request.
+// The description of the daemon has the shape that clients of the protocol read. The label and the role are read
+// again for each request.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	var data string

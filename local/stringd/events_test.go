@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// hook is the path of the agent's webhook.
+// hook returns the path of the agent's webhook.
 func (d *daemon) hook(method string) string {
 	d.t.Helper()
 	var w struct {
@@ -35,7 +35,7 @@ func (d *daemon) hook(method string) string {
 	return path
 }
 
-// listen opens the agent's event stream; lines gives its lines until it ends.
+// listen opens the agent's event stream. lines receives its lines until it ends.
 func (d *daemon) listen(ctx context.Context) <-chan string {
 	d.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, "GET", d.url+"/events/stream", nil)
@@ -79,7 +79,7 @@ func TestWebhook(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.body), &r); err != nil || a.status != 202 || !r.OK || !strings.HasPrefix(r.Event, "evt_") {
 		t.Fatalf("got %d %s", a.status, a.body)
 	}
-	b, err := os.ReadFile(d.home("events", r.Event+".json")) // on disk before the answer
+	b, err := os.ReadFile(d.home("events", r.Event+".json")) // the event is on disk before the answer
 	if err != nil || !strings.Contains(string(b), `"status": "pending"`) {
 		t.Fatalf("got %s %v", b, err)
 	}
@@ -120,7 +120,7 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("the new token: %d", a.status)
 	}
 	d.do("DELETE", "/agents/a", "")
-	for range lines { // ends with the agent
+	for range lines { // the stream ends when the agent is removed
 	}
 	if a := d.do("POST", next, "x"); a.status != 401 {
 		t.Errorf("a deleted agent's token: %d", a.status)
@@ -157,7 +157,7 @@ func TestStreams(t *testing.T) {
 		}
 		return ids
 	}
-	const rounds, posts = 5, 200 // a stream may be 256 behind, and a machine that is busy elsewhere lets it
+	const rounds, posts = 5, 200 // fewer than 256 at a time, because a stream may be that far behind on a busy machine
 	for range rounds {
 		var wg sync.WaitGroup
 		for range 4 {
@@ -182,8 +182,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A stream that falls behind is ended, and not without a word: the log names it without what it missed, it is
-// counted, and its client, should it read again, learns at the end that there was more.
+// A stream that falls behind is ended. The log names it without the missed events, and it is counted. If its client
+// reads on, it gets a comment that events were missed.
 func TestASlowStreamIsTold(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestASlowStreamIsTold(t *testing.T) {
 	if _, err := raw.Write([]byte("GET /events/stream HTTP/1.1\r\nHost: localhost\r\nX-Agent-Id: a\r\nConnection: close\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	_ = raw.(*net.TCPConn).SetReadBuffer(64 << 10) // however much this system would keep for it
+	_ = raw.(*net.TCPConn).SetReadBuffer(64 << 10) // limit the buffer of the system
 	for said := ""; !strings.Contains(said, "event: ready"); {
 		var b [1]byte
 		if _, err := raw.Read(b[:]); err != nil {
@@ -215,7 +215,7 @@ func TestASlowStreamIsTold(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			for range 65 { // more than the system holds for a connection, and 256 behind it
+			for range 65 { // more than the buffers of the connection and 256 events
 				if a, err := d.try(context.Background(), "POST", path, text); err != nil || a.status != 202 {
 					t.Errorf("post: %v %v", a.status, err)
 				}
@@ -223,7 +223,7 @@ func TestASlowStreamIsTold(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	all, _ := io.ReadAll(raw) // one that took nothing for ten seconds is cut off: it reads a part, and then an error
+	all, _ := io.ReadAll(raw) // a client that accepted nothing for ten seconds is disconnected: it reads a part, and then an error
 	suite.Receive(t, "the count of a stream that reads nothing", dropped)
 	if said := log.String(); !strings.Contains(said, "event stream ended by this side") ||
 		!strings.Contains(said, "client="+raw.LocalAddr().String()) || strings.Contains(said, "secret") {
@@ -234,7 +234,7 @@ func TestASlowStreamIsTold(t *testing.T) {
 	}
 }
 
-// logged is a log that a test reads while it is written.
+// logged is a log that a test may read while it is written.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -58,7 +58,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"POST", "/exec", `{"cmd":"/info","topic":" file:x "}`, []string{"X-Agent-Id: a"}, 400, `{"error":"Invalid topic: file:x"}`},
 		{"POST", "/exec", `{"cmd":"/info","topic":7}`, []string{"X-Agent-Id: a"}, 400, `{"error":"Invalid topic: 7"}`},
 		{"GET", "/exec", "", nil, 404, `{"error":"Not found: GET /exec"}`},
-		{"GET", "//agents", "", nil, 404, `{"error":"Not found: GET //agents"}`}, // not sent elsewhere
+		{"GET", "//agents", "", nil, 404, `{"error":"Not found: GET //agents"}`}, // not redirected
 		{"GET", "/agents/", "", nil, 404, `{"error":"Not found: GET /agents/"}`},
 		{"PUT", "/sessions/a/docs", "", nil, 404, `{"error":"Not found: PUT /sessions/a/docs"}`},
 		{"DELETE", "/sessions", "", nil, 400, `{"error":"Expected /sessions/:agent_id/:topic"}`},
@@ -117,16 +117,16 @@ func TestBodyCap(t *testing.T) {
 	if a.status != 413 || a.body != `{"error":"Request body exceeds 10485760 bytes"}` {
 		t.Errorf("over the cap: %d %.100s", a.status, a.body)
 	}
-	if a := d.do("POST", "/exec", fit(2*limit), "X-Agent-Id: a"); a.status != 413 { // as much as is read to its end
+	if a := d.do("POST", "/exec", fit(2*limit), "X-Agent-Id: a"); a.status != 413 { // the largest body that is read to its end
 		t.Errorf("twice the cap: %d", a.status)
 	}
-	// one that still sends may see its connection end
+	// a client that still sends may see the connection end
 	if a, err := d.try(t.Context(), "POST", "/exec", fit(3*limit), "X-Agent-Id: a"); err == nil && a.status != 413 {
 		t.Errorf("far over the cap: %d", a.status)
 	}
 }
 
-// held is a topic whose turn a program has until it is let go.
+// hold runs a command in a topic that occupies it until release is called.
 func (d *daemon) hold(topic string) (release func() outcome) {
 	d.t.Helper()
 	fifo := filepath.Join(d.dir, "hold-"+topic)
@@ -294,7 +294,8 @@ func TestTopicsAreIndependentAndOrdered(t *testing.T) {
 	wg.Wait()
 }
 
-// What package door rejects reaches no route: /mcp says so as its clients read errors, and nothing is changed.
+// A request that package door rejects reaches no route and changes nothing. For /mcp, the error has the format of
+// JSON-RPC.
 func TestHostAndOrigin(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Origins = []string{"http://localhost:3000"} })

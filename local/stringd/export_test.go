@@ -1,4 +1,4 @@
 package stringd
 
-// LargeBodies returns how many places for large bodies are taken.
+// LargeBodies returns the number of slots for large bodies that are in use.
 func (s *Server) LargeBodies() int { return s.large.InUse() }

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd"
 )
 
-// TestPurgeBeforeTheFirstSecond: the beginning of time is a bound like any other.
+// TestPurgeBeforeTheFirstSecond: a purge before the epoch or an earlier time removes nothing.
 func TestPurgeBeforeTheFirstSecond(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
@@ -23,13 +23,13 @@ func TestPurgeBeforeTheFirstSecond(t *testing.T) {
 	has(t, d.ok("main", "/recent"), "the sky is blue")
 }
 
-// TestAFailedWebhookDoesNotLogItsToken: who reads the log must not be able to send events.
+// TestAFailedWebhookDoesNotLogItsToken: a reader of the log must not be able to send events.
 func TestAFailedWebhookDoesNotLogItsToken(t *testing.T) {
 	t.Parallel()
 	var log logged
 	d := start(t, func(c *stringd.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	path := d.hook("GET")
-	if err := os.WriteFile(d.home("events"), nil, 0o600); err != nil { // where the inbox is to be
+	if err := os.WriteFile(d.home("events"), nil, 0o600); err != nil { // a file in place of the inbox directory
 		t.Fatal(err)
 	}
 	if a := d.do("POST", path, "text"); a.status != 500 {
@@ -40,8 +40,8 @@ func TestAFailedWebhookDoesNotLogItsToken(t *testing.T) {
 	}
 }
 
-// TestVariablesBesideOthers: to set a variable for good leaves values of other kinds as they are, and those that
-// other topics set at the same time.
+// TestVariablesBesideOthers: setting a persistent variable keeps values of other types, and variables that other
+// topics set at the same time.
 func TestVariablesBesideOthers(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// FuzzCommandLanguage sends anything as a command, in every kind of topic, to a daemon without a shell. There is
-// always one well-formed result, no command breaks inside, and the daemon goes on.
+// FuzzCommandLanguage sends arbitrary commands, in every kind of topic, to a daemon without a shell. Every command
+// has one well-formed result, none panics, and the daemon continues.
 func FuzzCommandLanguage(f *testing.F) {
 	d := start(f, func(c *stringd.Config) { c.Memory.Also = []api.Scope{api.Files} })
 	if err := os.WriteFile(d.home("p.md"),

@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
 
-// TestAFullInbox: events that were dealt with make room, the oldest first. Pending ones never do: the sender is told.
+// TestAFullInbox: a full inbox removes acknowledged events, the oldest first, but never pending ones: then the sender
+// gets an error.
 func TestAFullInbox(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
@@ -34,8 +35,8 @@ func TestAFullInbox(t *testing.T) {
 			t.Fatalf("got %d %s", a.status, a.body)
 		}
 	}
-	// A refusal costs one look at the directory's time: it is listed again when that changed, as by a person who
-	// removes a file.
+	// A rejection reads only the modification time of the directory. If the time has changed, as when a user removes
+	// a file, the directory is listed again.
 	dir, err := os.Stat(d.home("events"))
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestAFullInbox(t *testing.T) {
 	}
 }
 
-// TestAnUnreadableEventIsLogged: once, and without what it holds.
+// TestAnUnreadableEventIsLogged: an unreadable event is logged once, without its content.
 func TestAnUnreadableEventIsLogged(t *testing.T) {
 	t.Parallel()
 	var log logged

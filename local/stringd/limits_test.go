@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Links that lead out of the workspace are seen through, wherever a path is used; a link that stays inside is a path
-// like any other.
+// Links that lead out of the workspace are rejected, wherever a path is used. A link inside the workspace works like
+// any other path.
 func TestLinksDoNotLeadOut(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
@@ -74,8 +74,7 @@ func TestLinksDoNotLeadOut(t *testing.T) {
 	has(t, free.ok("main", "/open "+outside+"/f.md"), "secret of outside")
 }
 
-// Actions that ask over HTTP: every method, where fields go, what an answer's template makes of it, and whom they may
-// ask.
+// Actions over HTTP: every method, the places of fields, templates for the answer, and the allowed hosts.
 func TestHTTPActions(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
@@ -133,8 +132,8 @@ func TestHTTPActions(t *testing.T) {
 	has(t, d.fails("main", "/act.get $KEY", "INVALID_PAYLOAD"), "$var cannot be used in command arguments")
 }
 
-// The stream of a server that has nothing to say stands open, shows that it lives, leaves the connection to others
-// when the client goes, and ends with the daemon.
+// The stream for messages of the server stays open and sends pings. It leaves the connection usable when the client
+// ends it, and it ends with the daemon.
 func TestMCPStream(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(c *stringd.Config) { c.Ping = 20 * time.Millisecond })
@@ -172,7 +171,7 @@ func TestMCPStream(t *testing.T) {
 	suite.Receive(t, "the end of a stream with its daemon", ended)
 }
 
-// What an agent may hold is bounded, and one more is rejected with words.
+// The topics, streams and messages of an agent are limited. One more is rejected with an explanation.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
@@ -212,7 +211,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Eight large bodies are on their way; a ninth is told to come again, and small ones pass.
+// While eight large bodies are being read, another one is rejected with 503, and small ones are accepted.
 func TestLargeBodiesTakePlaces(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

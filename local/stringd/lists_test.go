@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAListSaysWhatItLeavesOut: a list that ends at a bound says that there is more, and how to get it; a whole one
-// says nothing.
+// TestAListSaysWhatItLeavesOut: a truncated list says that there is more, and how to get it. A complete list does
+// not.
 func TestAListSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

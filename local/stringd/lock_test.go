@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnlockedThoughCopied: between its fork and its exec a child has every descriptor of its parent, the lock's too.
+// TestUnlockedThoughCopied: between fork and exec, a child holds copies of all descriptors of its parent, including
+// that of the lock.
 func TestUnlockedThoughCopied(t *testing.T) {
 	dir := t.TempDir()
 	lock, err := lockDir(dir)

@@ -75,8 +75,8 @@ func TestMCPTranscripts(t *testing.T) {
 	has(t, d.do("GET", "/agents", "").body, `"id":"default"`)
 }
 
-// TestMCPStateless: the newest version, in which each request says what it is, is the gateway's as well. Headers that
-// say something else are rejected.
+// TestMCPStateless checks the newest version, in which each request carries its version and headers repeat the
+// message. Headers that differ from the message are rejected.
 func TestMCPStateless(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)
@@ -131,13 +131,13 @@ func TestShutdown(t *testing.T) {
 	if a := d.do("POST", "/shutdown", ""); a.status != 200 || a.body != `{"ok":true,"message":"stringd shutting down"}` {
 		t.Errorf("got %d %s", a.status, a.body)
 	}
-	for range lines { // ends with the daemon
+	for range lines { // the stream ends with the daemon
 	}
 	suite.Eventually(d.t, "the port is closed", func() bool { _, err := d.try(t.Context(), "GET", "/health", ""); return err != nil })
 }
 
-// TestAMemoryClosesNoEnvelope: a memory that holds the marks of an envelope, or lines that look like a turn or a row,
-// is one quoted line.
+// TestAMemoryClosesNoEnvelope: a memory that contains the marks of an envelope, or lines that look like a turn or a
+// row, is shown as one quoted line.
 func TestAMemoryClosesNoEnvelope(t *testing.T) {
 	t.Parallel()
 	d := start(t, nil)

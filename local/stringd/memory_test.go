@@ -16,14 +16,14 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// storage is a memory without a cluster: the state and the index themselves, with this process as the log.
+// storage is a memory without a cluster: a state and an index, to which this process applies the entries.
 type storage struct {
 	state *state.State
 	index *index.Index
 
-	lost chan struct{} // told of each event stream that is lost
+	lost chan struct{} // receives a value for each event stream that is lost
 
-	mu sync.Mutex // one entry at a time
+	mu sync.Mutex // serializes the entries
 	at oplog.Index
 }
 
@@ -83,7 +83,7 @@ func (m *storage) May(c api.Caller, op *api.Op) error {
 	return nil
 }
 
-// Do implements api.Door: what the daemon's tests ask, done to the state itself.
+// Do implements api.Door. It applies the operations that the tests use to the state.
 func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
 	if err := m.May(c, op); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (m *storage) Do(ctx context.Context, c api.Caller, op *api.Op, request any)
 			return nil, err
 		}
 		return &api.EndedSession{ID: q.ID, Memories: o.Results[0].Session.Memories}, nil
-	case *api.ThinkRequest: // decides nothing: this storage knows no mind
+	case *api.ThinkRequest: // finds nothing, because this storage has no mind
 		o, err := m.write("", &oplog.Cognition{Last: true})
 		return &api.Thought{Index: o.Index}, err
 	case *api.Nothing:

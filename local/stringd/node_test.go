@@ -27,13 +27,13 @@ func script(t *testing.T, name, dir string) {
 	}
 }
 
-// TestNodeClient is the protocol's client checklist in another language.
+// TestNodeClient runs the client checklist of the protocol in another language.
 func TestNodeClient(t *testing.T) {
 	t.Parallel()
 	script(t, "client.mjs", "")
 }
 
-// sdk is a directory where @modelcontextprotocol/sdk and /conformance are installed.
+// sdk returns a directory in which @modelcontextprotocol/sdk and /conformance are installed.
 func sdk(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("CAIRN_MCP_SDK")

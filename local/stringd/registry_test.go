@@ -110,7 +110,8 @@ func TestNonLoopbackIsRefused(t *testing.T) {
 	}
 }
 
-// asDaemon in the environment makes the test binary a daemon on a directory that registers agents until it is killed.
+// asDaemon is an environment variable that makes the test binary a daemon. It registers agents in the given directory
+// until it is killed.
 const asDaemon = "STRINGD_TEST_DIR"
 
 func TestMain(m *testing.M) {
@@ -121,7 +122,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// registerForEver writes the number of each registered agent to stdout once it is acknowledged.
+// registerForEver registers agents and writes the number of each acknowledged one to stdout.
 func registerForEver(dir string) {
 	s, err := stringd.Listen(stringd.Config{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "daemon"),
 		Agents: filepath.Join(dir, "agents"), Memory: api.At{Host: (*storage)(nil)}})
@@ -138,7 +139,7 @@ func registerForEver(dir string) {
 		_, _ = io.Copy(io.Discard, res.Body)
 		res.Body.Close()
 		fmt.Println(name)
-		if i > 2 { // the file stays small
+		if i > 2 { // removes an old agent, so that the file stays small
 			res, err := http.NewRequest("DELETE", "http://"+s.Addr()+"/agents/"+fmt.Sprintf("%d-%d", os.Getpid(), i-1), nil)
 			if err == nil {
 				if r, err := http.DefaultClient.Do(res); err == nil {
@@ -149,12 +150,12 @@ func registerForEver(dir string) {
 	}
 }
 
-// TestAgentsSurviveKills kills the daemon at a hundred moments: the file is always whole, and holds what was
-// acknowledged last.
+// TestAgentsSurviveKills kills the daemon at a hundred moments. The file is always complete, and contains the last
+// acknowledged agent.
 func TestAgentsSurviveKills(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	rounds := 100 // of which none may lose what was acknowledged
+	rounds := 100 // none may lose an acknowledged agent
 	if testing.Short() {
 		rounds = 10
 		t.Log("short: 10 rounds of 100")

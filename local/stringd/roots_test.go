@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// An agent's home and allowed paths lie in the roots: when it is registered, by whichever way, and when a path is
-// used. What is closed in a root is the agent's in neither.
+// The home and the allowed paths of an agent must be in the roots, when it is registered, by whichever way, and when
+// a path is used. Closed directories in a root are never allowed.
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	var project, private, closed string
@@ -69,7 +69,7 @@ func TestRoots(t *testing.T) {
 	d.fails("main", "/open "+project+"/link/f.md", "FILE_NOT_ALLOWED")
 	d.fails("main", "/open "+project+"-2/f.md", "FILE_NOT_ALLOWED")
 
-	// The roots are other ones now: what was registered below the old ones leads nowhere.
+	// The roots have changed: paths that were registered below the old roots are rejected.
 	d.s.Close()
 	d = restart(t, d.dir)
 	d.fails("main", "/open "+project+"/f.md", "FILE_NOT_ALLOWED")

@@ -11,9 +11,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestTranscripts runs the scripts of testdata: what a client sends and reads, one command after the other. A line
-// run [topic=t] sends its input with /exec and prints the code and the content; file name=n writes a file of the
-// agent's.
+// TestTranscripts runs the scripts in testdata: the commands of a client and their answers. The line run [topic=t]
+// sends its input with /exec and prints the code and the content. The line file name=n writes a file of the agent.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/transcripts", func(t *testing.T, path string) {
@@ -62,7 +61,7 @@ var (
 	temps  = regexp.MustCompile(`daemon/tmp/c\d+`)
 )
 
-// stableText takes out what differs between runs: ids get numbers in the order they appear.
+// stableText removes differences between runs: it replaces ids by numbers in order of appearance.
 func stableText(d *daemon) func(string) string {
 	seen := map[string]string{}
 	return func(s string) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// TestLargeBodiesTakeTurns: while all turns are taken a large body waits to be decoded, and a small one does not.
+// TestLargeBodiesTakeTurns: while all turns are in use, a large body waits to be decoded, and a small one does not.
 func TestLargeBodiesTakeTurns(t *testing.T) {
 	s := &Server{Work: serve.NewWork(nil), large: serve.Large{Turns: make(large.Turns, 1)}}
 	s.large.Turns <- struct{}{}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFilesAreNamedAndCounted: each file is named once, with how often damage was found in it; a healed one makes
-// room for another, and all are counted.
+// TestFilesAreNamedAndCounted: each file is listed once, with the number of damages that were found in it. A healed
+// file makes room for another one, and all files are counted.
 func TestFilesAreNamedAndCounted(t *testing.T) {
 	t.Parallel()
 	var f Files

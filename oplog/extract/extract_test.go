@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestEntities runs the scripts: what a text names, one a line.
+// TestEntities runs the scripts: the entities of a text, one a line.
 func TestEntities(t *testing.T) {
 	datadriven.RunTest(t, "testdata/entities.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var b strings.Builder
@@ -67,7 +67,7 @@ func BenchmarkEntities(b *testing.B) {
 	}
 }
 
-// TestClaims runs the scripts: what a text states between the names in it.
+// TestClaims runs the scripts: the claims of a text about the names in it.
 func TestClaims(t *testing.T) {
 	datadriven.RunTest(t, "testdata/claims.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var b strings.Builder
@@ -103,8 +103,8 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// TestNamesAndOrdinaryWords: a word that only begins a sentence, a bullet or a label is not a name, and people,
-// places and things that begin one are.
+// TestNamesAndOrdinaryWords: a word that only begins a sentence, a bullet or a label is not a name, but a person,
+// place or thing at the beginning is.
 func TestNamesAndOrdinaryWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"Alice leads the payments team":                                "Alice",
@@ -180,7 +180,7 @@ func TestNamesAndOrdinaryWords(t *testing.T) {
 	}
 }
 
-// TestNamesOfTheSample: what a newcomer's sample names most often are its people, places and products.
+// TestNamesOfTheSample: the most frequent names in the sample data are its people, places and products.
 func TestNamesOfTheSample(t *testing.T) {
 	rows, err := os.ReadFile("../../cmd/cairn/sample/team.jsonl")
 	if err != nil {
@@ -211,7 +211,7 @@ func TestNamesOfTheSample(t *testing.T) {
 	}
 }
 
-// TestLinkMergesCase: a name that is known in one case only is that one, and no second entity.
+// TestLinkMergesCase: if a name is known in one spelling only, other cases of it are the same entity.
 func TestLinkMergesCase(t *testing.T) {
 	for _, tc := range []struct {
 		text  string

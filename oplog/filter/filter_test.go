@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// record makes the function that a filter asks for values.
+// record returns the function that a filter calls for values.
 func record(t interface{ Fatal(...any) }, raw string) func(name string) filter.Value {
 	list, err := filter.Attributes([]byte(raw))
 	if err != nil {
@@ -48,7 +48,7 @@ func passes(t interface{ Fatal(...any) }, attributes, raw string) bool {
 	return f.Match(record(t, attributes))
 }
 
-// TestFilters has one line for each promise of the package's comment.
+// TestFilters has one case for each rule in the comment of the package.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	const with = `{"project":"atlas","priority":2,"done":false,"due":"2026-03-01T13:00:00+01:00","tags":["red","2026-03-01"],"none":[]}`
@@ -70,7 +70,7 @@ func TestFilters(t *testing.T) {
 		{`{"due":"2026-03-01T12:00:00Z"}`, true},
 		{`{"due":{"gte":"2026-03-01"}}`, true},
 		{`{"due":{"lt":"2026-03-01T12:00:00.000001Z"}}`, true},
-		{`{"due":{"gt":"2"}}`, true}, // the filter's value is not a time: by bytes
+		{`{"due":{"gt":"2"}}`, true}, // the value in the filter is not a time, so bytes are compared
 		{`{"project":{"lt":"2026-03-01"}}`, false},
 		{`{"tags":"red"}`, true},
 		{`{"tags":["red","2026-03-01"]}`, true},
@@ -212,7 +212,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// naive reads a filter as its words say, from JSON alone.
+// naive evaluates a filter directly from its JSON, by the rules of the package comment.
 func naive(filter map[string]any, of map[string]any) bool {
 	for name, x := range filter {
 		ok := true
@@ -242,7 +242,7 @@ func naive(filter map[string]any, of map[string]any) bool {
 	return true
 }
 
-// lower writes the strings of a value in lower case.
+// lower returns a value with its strings in lower case.
 func lower(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -357,7 +357,7 @@ func someFilter(depth int) *rapid.Generator[any] {
 	})
 }
 
-// TestFiltersMeanWhatTheySay compares random filters on random attributes with an evaluator that follows the words.
+// TestFiltersMeanWhatTheySay compares random filters on random attributes with the naive evaluator.
 func TestFiltersMeanWhatTheySay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -376,8 +376,8 @@ func TestFiltersMeanWhatTheySay(t *testing.T) {
 	})
 }
 
-// TestTimesTooFar: a number that no time has is rejected, such as one in milliseconds, and not taken for another
-// time.
+// TestTimesTooFar: a number outside the range of times, such as one in milliseconds, is rejected and not read as
+// another time.
 func TestTimesTooFar(t *testing.T) {
 	t.Parallel()
 	now := filter.Time(1_700_000_000_000_000)
@@ -399,7 +399,7 @@ func TestTimesTooFar(t *testing.T) {
 	}
 }
 
-// TestTimesAsTheyAreAnswered: the seconds that an answer has for a time mean that time in a filter.
+// TestTimesAsTheyAreAnswered: a time in seconds, as answers contain it, means the same time in a filter.
 func TestTimesAsTheyAreAnswered(t *testing.T) {
 	t.Parallel()
 	for at := int64(2_147_483_666_492_000); at < 2_147_483_666_493_000; at++ {

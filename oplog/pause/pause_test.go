@@ -40,7 +40,7 @@ func TestUntil(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	from := make(chan int, 1)
 	Offer(from, 1)
-	Offer(from, 2) // there is no room for it
+	Offer(from, 2) // the channel is full
 	if v, err := Until(ctx, from); v != 1 || err != nil {
 		t.Fatal(v, err)
 	}

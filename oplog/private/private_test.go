@@ -21,8 +21,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestDirectories: a directory is made for this user alone; one that others may enter is rejected with the command
-// that closes it.
+// TestDirectories: MakeDir creates a directory for this user only. A directory that others may enter is rejected with
+// the command that fixes it.
 func TestDirectories(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")
@@ -36,7 +36,7 @@ func TestDirectories(t *testing.T) {
 	must(t, os.Chmod(dir, 0o700))
 	link := dir + ".link"
 	must(t, os.Symlink(dir, link))
-	must(t, private.MakeDir(link)) // a link of one's own leads where one wants it
+	must(t, private.MakeDir(link)) // the user's own link is followed
 	if os.Getuid() != 0 {
 		t.Skip("not root: nothing can be given to another user")
 	}
@@ -50,8 +50,8 @@ func TestDirectories(t *testing.T) {
 	}
 }
 
-// TestFiles: a secret is read from a regular file that others may neither read nor change. Links and readers in the
-// group are good where the operator names the path.
+// TestFiles: a secret is read only from a regular file that others can neither read nor change. Links, and readers in
+// the group, are allowed if the operator names the path.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -86,7 +86,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestQuote: the shell takes what is quoted for one word, which is the text; names without special characters stay.
+// TestQuote: the shell parses a quoted text as one word with the same content. Names without special characters are
+// not quoted.
 func TestQuote(t *testing.T) {
 	for _, text := range []string{"/srv/cairn-data_2/node.toml", "", "a b", "$HOME", "it's", "a;b&c|d>e", "`id`", "~", "*",
 		`back\\slash "quoted"`, "é 漢"} {
@@ -100,7 +101,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// TestTheCommandThatClosesAFile: it works as it is printed, whatever the file is named.
+// TestTheCommandThatClosesAFile: the printed command works as it is, whatever the name of the file.
 func TestTheCommandThatClosesAFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "it's a $secret")

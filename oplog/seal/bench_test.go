@@ -12,8 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// processor reports what a benchmark takes of the processor, which tells more than the clock on a machine that is
-// busy otherwise.
+// processor reports the CPU time of a benchmark. On a busy machine it is more precise than the elapsed time.
 func processor(b *testing.B) func() {
 	used := func() int64 {
 		var u syscall.Rusage
@@ -26,7 +25,7 @@ func processor(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-start)/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkFiles writes and reads files of 64 MiB, sealed and plain, which the operating system keeps in memory.
+// BenchmarkFiles writes and reads files of 64 MiB, sealed and plain, in the page cache.
 func BenchmarkFiles(b *testing.B) {
 	const size = 64 << 20
 	r := ring(b)

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestNoBitOfAFileIsServedWrongly: each bit of short files and of all heads of blocks, and some of the others.
+// TestNoBitOfAFileIsServedWrongly flips each bit of short files and of all block headers, and a sample of the others.
 func TestNoBitOfAFileIsServedWrongly(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -31,7 +31,7 @@ func TestNoBitOfAFileIsServedWrongly(t *testing.T) {
 			for name, read := range map[string]func(*seal.Ring, []byte) ([]byte, error){"in order": readAll, "in any order": readAt} {
 				if got, err := read(r, bad); err == nil {
 					t.Fatalf("%s, %s: bit %d of byte %d changed unseen; %d bytes, of %d", s.name, name, bit%8, bit/8, len(got), len(want))
-				} else if !errors.Is(err, seal.ErrDamaged) && bit/8 >= 8 { // the first eight say that it is sealed at all
+				} else if !errors.Is(err, seal.ErrDamaged) && bit/8 >= 8 { // the first eight bytes are the magic of a sealed file
 					t.Fatalf("%s, %s: byte %d: %v", s.name, name, bit/8, err)
 				}
 			}
@@ -44,8 +44,8 @@ func TestNoBitOfAFileIsServedWrongly(t *testing.T) {
 	}
 }
 
-// TestACutFileIsSeen: at any length. One that was synced more than once may be what it was at an earlier sync, and
-// nothing else.
+// TestACutFileIsSeen: truncation at any length is detected, except that a file with several syncs may appear as it
+// was at an earlier sync.
 func TestACutFileIsSeen(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -84,7 +84,8 @@ func TestACutFileIsSeen(t *testing.T) {
 	}
 }
 
-// TestAMovedBlockIsSeen: blocks that change places, repeat, are left out, or come from another file of the same key.
+// TestAMovedBlockIsSeen: swapped, repeated and missing blocks are detected, and blocks of another file with the same
+// key.
 func TestAMovedBlockIsSeen(t *testing.T) {
 	t.Parallel()
 	r := ring(t)
@@ -109,7 +110,7 @@ func TestAMovedBlockIsSeen(t *testing.T) {
 	}
 }
 
-// TestACrashLeavesWhatWasSynced: power fails at any moment of the writing. Of what was not synced, any sectors are on
+// TestACrashLeavesWhatWasSynced: power fails at any moment of the writing. Any subset of the unsynced sectors is on
 // the disk.
 func TestACrashLeavesWhatWasSynced(t *testing.T) {
 	t.Parallel()
@@ -124,7 +125,7 @@ func TestACrashLeavesWhatWasSynced(t *testing.T) {
 			f.write(1, 500, 5000, plain, 2*plain+10)
 		}
 		safe := d.synced
-		if rapid.Bool().Draw(t, "in a sync") { // its mark is written, and nothing of it is certain
+		if rapid.Bool().Draw(t, "in a sync") { // its mark is written, but may not be on the disk
 			f.sync()
 		}
 		left := bytes.Clone(d.data)
@@ -143,7 +144,7 @@ func TestACrashLeavesWhatWasSynced(t *testing.T) {
 }
 
 // TestZerosInWhatWasSyncedAreDamage: a sector that a disk lost reads as zeros, like one that was never written. A
-// later mark tells them apart.
+// later mark shows that it was written.
 func TestZerosInWhatWasSyncedAreDamage(t *testing.T) {
 	t.Parallel()
 	r := ring(t)
@@ -157,7 +158,7 @@ func TestZerosInWhatWasSyncedAreDamage(t *testing.T) {
 	}
 }
 
-// failing takes so many bytes and no more.
+// failingWriter accepts room bytes and then fails.
 type failingWriter struct{ room int }
 
 func (f *failingWriter) Write(p []byte) (int, error) {
@@ -169,7 +170,8 @@ func (f *failingWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAFailedWriteStays: a block that reached the disk in part is not written again in another form.
+// TestAFailedWriteStays: after a failed write, every later write fails. A block that reached the disk in part must
+// not be written again with other content.
 func TestAFailedWriteStays(t *testing.T) {
 	t.Parallel()
 	f := &failingWriter{room: sector + block + 100}

@@ -16,18 +16,18 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// What the format says of itself in doc.go.
+// Constants of the format (see doc.go).
 const (
 	sector = 512
 	block  = 16 << 10
-	plain  = block - 24 - 16 // of a full one
+	plain  = block - 24 - 16 // plain bytes of a full block
 )
 
-// disk is a file on a disk that loses power: what was written since the last sync may be there, sector by sector.
+// crashDisk is a file on a disk that loses power. Each sector written since the last sync may or may not be on it.
 type crashDisk struct {
 	data   []byte
 	synced int
-	marks  []int // how long data was at each sync
+	marks  []int // length of data at each sync
 }
 
 func (d *crashDisk) Write(p []byte) (int, error) { d.data = append(d.data, p...); return len(p), nil }
@@ -63,7 +63,7 @@ func sealFile(t testing.TB, plain []byte, open func(io.Writer) (*seal.Writer, er
 	return b.Bytes()
 }
 
-// syncedFile is one that was synced after each of the lengths, and how much of the plain text each mark covers.
+// syncedFile returns a file that was synced after each of the lengths.
 func syncedFile(t testing.TB, r *seal.Ring, lengths ...int) *crashDisk {
 	t.Helper()
 	d := &crashDisk{}
@@ -102,7 +102,7 @@ func readAt(r *seal.Ring, sealed []byte) ([]byte, error) {
 	return out, err
 }
 
-// TestFiles: files of all lengths around those of a block come back, in order and in any order.
+// TestFiles: files of all lengths around block boundaries can be read sequentially and in random order.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	r := ring(t)
@@ -128,7 +128,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A drawnFile is written in pieces and syncs that rapid draws.
+// A drawnFile is written in random pieces with random syncs.
 type drawnFile struct {
 	t    *rapid.T
 	d    *crashDisk
@@ -151,7 +151,7 @@ func (f *drawnFile) sync() {
 	}
 }
 
-// write adds a piece that has one of some lengths.
+// write appends a piece whose length is drawn from lengths.
 func (f *drawnFile) write(lengths ...int) {
 	piece := text(rapid.SampledFrom(lengths).Draw(f.t, "length"))
 	f.want = append(f.want, piece...)
@@ -160,7 +160,7 @@ func (f *drawnFile) write(lengths ...int) {
 	}
 }
 
-// TestAFileIsWhatWasWritten compares a file with a plain one: pieces and syncs in any order, reads of any part by
+// TestAFileIsWhatWasWritten compares a file with a plain one: random pieces and syncs, and reads of random parts by
 // several readers.
 func TestAFileIsWhatWasWritten(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestAFileIsWhatWasWritten(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(t, "steps") {
 			if rapid.Bool().Draw(t, "sync") {
 				made.sync()
-				if got, err := readAt(r, d.data); err != nil || !bytes.Equal(got, made.want) { // while it is open
+				if got, err := readAt(r, d.data); err != nil || !bytes.Equal(got, made.want) { // while the writer is open
 					t.Fatalf("%d bytes were synced, %d are there: %v", len(made.want), len(got), err)
 				}
 				continue
@@ -208,7 +208,7 @@ func TestAFileIsWhatWasWritten(t *testing.T) {
 	})
 }
 
-// shape is a file and what may be read of it when it is cut behind each of its marks.
+// shape is a file, and the plain length that is readable if it is truncated after each of its marks.
 type shape struct {
 	name string
 	raw  []byte
@@ -227,7 +227,7 @@ func shapes(t testing.TB, r *seal.Ring) (all []shape) {
 	return all
 }
 
-// FuzzFile: only what was sealed opens, and reading it in any order gives the same as reading it in order.
+// FuzzFile: only sealed content opens, and random reads return the same as sequential ones.
 func FuzzFile(f *testing.F) {
 	r := ring(f)
 	whole := sealFile(f, []byte("a memory"), r.Writer)

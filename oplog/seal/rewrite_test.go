@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// rotated is a home with files under a data key that is outdated, and the ring as the next process opens it.
+// newRotatedHome returns a home with files under an outdated data key, and a ring as a new process opens it.
 func newRotatedHome(t *testing.T, masters []seal.Master, files map[string][]byte) (home string, r *seal.Ring) {
 	t.Helper()
 	home = t.TempDir()
@@ -52,7 +52,8 @@ func sameFiles(t *testing.T, home string, r *seal.Ring, files map[string][]byte)
 	}
 }
 
-// TestARewriteLeavesOneKey: after it nothing needs the old key, and the old key can go. What was open stays readable.
+// TestARewriteLeavesOneKey: after a rewrite, no file needs the old key, and the key can be removed. Open files stay
+// readable.
 func TestARewriteLeavesOneKey(t *testing.T) {
 	t.Parallel()
 	files, masters := map[string][]byte{"a": text(3), "deep/b": text(5 << 20), "deep/empty": nil}, []seal.Master{seal.NewMaster()}
@@ -97,7 +98,7 @@ func TestARewriteLeavesOneKey(t *testing.T) {
 	}
 }
 
-// TestARewriteThatEndsHalfway: at any pause the files are whole, and the next rewrite ends what was begun.
+// TestARewriteThatEndsHalfway: the files are complete at every pause, and the next rewrite finishes the work.
 func TestARewriteThatEndsHalfway(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"a": text(2 << 20), "b": text(2 << 20), "c": text(100)}
@@ -115,7 +116,7 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameFiles(t, home, r, files)
-		// as a killed process leaves it
+		// the state that a killed process leaves
 		if err := os.WriteFile(filepath.Join(home, fmt.Sprint(n, ".resealed")), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -136,8 +137,8 @@ func TestARewriteThatEndsHalfway(t *testing.T) {
 	}
 }
 
-// TestARewriteMeets: a damaged file stays as it is and is named, the others are rewritten; one that is removed or
-// replaced while it is copied stays so.
+// TestARewriteMeets: a damaged file stays unchanged and is reported, and the others are rewritten. A file that is
+// removed or replaced during its copy stays removed or replaced.
 func TestARewriteMeets(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{"damaged": text(3 * plain), "removed": text(2 << 20), "replaced": text(2 << 20), "whole": text(10)}
@@ -172,7 +173,7 @@ func TestARewriteMeets(t *testing.T) {
 	sameFiles(t, home, r, map[string][]byte{"whole": files["whole"], "replaced": []byte("newer")})
 }
 
-// TestAKeyringThatWasRotatedMeanwhile keeps the key that another process made.
+// TestAKeyringThatWasRotatedMeanwhile: a key that another process added is kept.
 func TestAKeyringThatWasRotatedMeanwhile(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}

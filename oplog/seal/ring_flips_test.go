@@ -11,8 +11,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestFlipsOfAKeyring: a keyring in which a bit has changed is damaged, whatever the bit says, and is not taken for
-// one of another master key.
+// TestFlipsOfAKeyring: a keyring with any flipped bit is reported as damaged, not as one of another master key.
 func TestFlipsOfAKeyring(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}
@@ -20,7 +19,7 @@ func TestFlipsOfAKeyring(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Rotate(); err != nil { // to have two keys
+	if err := r.Rotate(); err != nil { // the ring has two keys then
 		t.Fatal(err)
 	}
 	path := filepath.Join(home, seal.RingFile)

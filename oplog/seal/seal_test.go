@@ -32,7 +32,7 @@ func TestValues(t *testing.T) {
 			bad := bytes.Clone(sealed[6:])
 			bad[i] ^= 1
 			want := seal.ErrDamaged
-			if i < 4 { // the key's id
+			if i < 4 { // the id of the key
 				want = seal.ErrKey
 			}
 			if _, err := r.Open(nil, bad, []byte("here")); !errors.Is(err, want) {
@@ -179,7 +179,8 @@ func BenchmarkSeal(b *testing.B) {
 	}
 }
 
-// A keyring that was tampered with is rejected or read, and only one that was wrapped by the master key is read.
+// FuzzRing: a changed keyring is rejected, or the change has no effect. Only keyrings that the master key wrapped are
+// read.
 func FuzzRing(f *testing.F) {
 	home, m := f.TempDir(), seal.NewMaster()
 	if _, err := seal.Create(home, []seal.Master{m}); err != nil {

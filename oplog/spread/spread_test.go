@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestEachOnce: every place is visited once, whatever there is to do.
+// TestEachOnce: every index is visited exactly once, whatever the number of items.
 func TestEachOnce(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 8, 16, 100, 1023} {
 		visits := make([]atomic.Int32, n)
@@ -23,7 +23,7 @@ func TestEachOnce(t *testing.T) {
 	}
 }
 
-// TestAPanicIsTheCallers: a panic in any stretch reaches the caller, after all other stretches are done.
+// TestAPanicIsTheCallers: a panic in any stretch is passed to the caller after all other stretches are done.
 func TestAPanicIsTheCallers(t *testing.T) {
 	n := 8 * runtime.GOMAXPROCS(0)
 	for bad := 0; bad < n; bad += 8 {

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// TestAnAlteredRowDoesNotSpread alters a text in the rows of a state, below the Sum, as a broken memory does. The
-// state's own scrub finds it, and its snapshot becomes no other state.
+// TestAnAlteredRowDoesNotSpread changes a text in the rows of a state without the Sum, as broken memory does. The
+// scrub of the state finds it, and its snapshot cannot be restored.
 func TestAnAlteredRowDoesNotSpread(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "a"))

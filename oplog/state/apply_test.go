@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// env is a state and a counter that serves as index and clock.
+// scriptEnv is a state, with a counter that serves as index and clock.
 type scriptEnv struct {
 	t     *testing.T
 	s     *State
@@ -34,10 +34,9 @@ func newEnv(t *testing.T, keys *seal.Ring) *scriptEnv {
 	return &scriptEnv{t: t, s: s, now: 1_700_000_000_000}
 }
 
-// TestApply runs the scripts of testdata/apply. `entry` applies one entry: a line an operation, its kind and its
-// fields as JSON; options are db, key and digest. `view` prints what the state says. `advance` moves the clock.
-// In fields, "x*9" stands for nine of a letter.
-// Each runs on a plain and on an encrypted state.
+// TestApply runs the scripts in testdata/apply, each on a plain and on an encrypted state. `entry` applies one entry:
+// each line is an operation, its kind and its fields as JSON; the options are db, key and digest. `view` prints the
+// content of the state. `advance` moves the clock. In fields, "x*9" means nine times the letter.
 func TestApply(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) { applyScripts(t, keys) })
@@ -63,7 +62,7 @@ func applyScripts(t *testing.T, keys *seal.Ring) {
 	})
 }
 
-// countsHold compares the counters with the rows they count.
+// checkCounts compares the counters with the rows that they count.
 func checkCounts(t *testing.T, d *datadriven.TestData, v *View) {
 	t.Helper()
 	for _, db := range v.Databases() {
@@ -156,7 +155,7 @@ func (e *scriptEnv) entry(t *testing.T, d *datadriven.TestData) string {
 
 var repeated = regexp.MustCompile(`"[A-Za-z]\*[0-9]+"`)
 
-// op makes an operation of its kind's name and its Go fields as JSON; times are left to the script's clock.
+// op makes an operation from the name of its kind and its Go fields as JSON. The clock of the script sets the times.
 func (e *scriptEnv) op(t *testing.T, name, fields string) oplog.Op {
 	t.Helper()
 	for _, k := range oplog.Reads() {
@@ -236,7 +235,7 @@ func (e *scriptEnv) view(t *testing.T, d *datadriven.TestData) string {
 			fmt.Fprintf(&b, "held %s\n", m.RID)
 			return true
 		})
-		var lines []string // a sealed file has another order
+		var lines []string // a sealed file has a different order
 		v.EdgesBehind(oplog.DB(db), "", func(e oplog.Edge) bool {
 			lines = append(lines, fmt.Sprintf("edge %s %s -%s-> %s %.2f\n", e.ID, e.Src, e.Type, e.Dst, e.Weight))
 			return true
@@ -283,7 +282,7 @@ func (e *scriptEnv) events(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
-// lowered names a class that is not an agent's.
+// lowered names a class of memories that is not an agent's.
 func lowered(class string) string {
 	if oplog.TrustOf(class) == oplog.TrustAgent {
 		return ""
@@ -291,7 +290,7 @@ func lowered(class string) string {
 	return " trust=" + class
 }
 
-// counted are the counters of a namespace as its memories say.
+// counted counts the memories of a namespace.
 func counted(v *View, db oplog.DB, namespace string) (sum oplog.Counts) {
 	v.NamespaceFrom(db, namespace, 0, func(seq oplog.Seq) bool {
 		if m, ok := v.MemoryAt(db, seq); ok {
@@ -302,8 +301,8 @@ func counted(v *View, db oplog.DB, namespace string) (sum oplog.Counts) {
 	return sum
 }
 
-// TestMergedMetadataIsBounded: corrections that add to metadata, each within bounds, end at the bound of what is
-// stored.
+// TestMergedMetadataIsBounded: corrections that each add valid metadata are rejected when the merged metadata exceeds
+// the limit.
 func TestMergedMetadataIsBounded(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
@@ -321,7 +320,7 @@ func TestMergedMetadataIsBounded(t *testing.T) {
 	}
 }
 
-// Recount computes the Sum from the keys themselves: what it should be. It costs the whole state; no node does it.
+// Recount computes the Sum from the keys, for comparison. It reads the whole state, so nodes do not call it.
 func (v *View) Recount() (sum Sum) {
 	for key, val := range v.walk(span{}, false) {
 		sum.addRow(key, val)

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// lighthouses fills a state with memories.
+// fillMemories fills a state with memories.
 func fillMemories(t testing.TB, s *State, n int) {
 	t.Helper()
 	ops := make([]oplog.Op, n)
@@ -26,7 +26,7 @@ func fillMemories(t testing.TB, s *State, n int) {
 		record(2, []oplog.Entry{{Node: 1, DB: 1, Ops: ops}}))
 }
 
-// flipTables flips a bit in each block of rows of a state, which may have the files open.
+// flipTables flips a bit in each block of rows of a state. The state may have the files open.
 func flipTables(t *testing.T, dir string) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(dir, "1", "*.sst"))
@@ -47,8 +47,8 @@ func flipTables(t *testing.T, dir string) {
 	}
 }
 
-// TestScrubFindsFlippedBits: a bit that flips in a table of a running state is found by a scrub, is an error of who
-// reads what it is in, tells the one who listens, and is in no snapshot.
+// TestScrubFindsFlippedBits: a flipped bit in a table of a running state is found by a scrub, is an error for readers
+// of the block, is reported to the listener, and is in no snapshot.
 func TestScrubFindsFlippedBits(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 			if err := s.Scrub(t.Context(), 0); err != nil {
 				t.Fatalf("a state that is whole: %v", err)
 			}
-			if err := s.Close(); err != nil { // what was read is in memory, and does not change with the disk
+			if err := s.Close(); err != nil { // blocks that were read are cached, and do not change with the disk
 				t.Fatal(err)
 			}
 			s = mustOpenSealed(t, dir, keys)
@@ -94,7 +94,7 @@ func TestScrubFindsFlippedBits(t *testing.T) {
 	}
 }
 
-// TestScrubWhileTheStateChanges: a scrub, commits that have tables merged, and restores get out of each other's way.
+// TestScrubWhileTheStateChanges: a scrub runs correctly during commits that merge tables, and during restores.
 func TestScrubWhileTheStateChanges(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true, Buffer: 256 << 10})
 	must(t, err)
@@ -128,7 +128,7 @@ func TestScrubWhileTheStateChanges(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkScrub is a pass without rests, in memories a second.
+// BenchmarkScrub measures a pass without pauses, in memories a second.
 func BenchmarkScrub(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
 	defer s.Close()

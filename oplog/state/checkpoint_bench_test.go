@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// memoriesFrom is a record of n new memories with texts of 200 bytes.
+// memoriesFrom returns a record of n new memories with texts of 200 bytes.
 func memoriesFrom(rng *rand.Rand, at oplog.Index, n int) oplog.Record {
 	var ops []oplog.Op
 	for range n {
@@ -29,9 +29,9 @@ func memoriesFrom(rng *rand.Rand, at oplog.Index, n int) oplog.Record {
 	return record(at, []oplog.Entry{{DB: 1, Ops: ops}})
 }
 
-// BenchmarkSnapshot makes a snapshot of a state of many memories while others are applied, 300 a second: as links,
-// and as a stream of rows into a file. It reports the p99 of those writes, that of as many without a snapshot, and
-// the bytes that the snapshot has written.
+// BenchmarkSnapshot makes a snapshot of a state with many memories while records are applied, 300 a second: once as
+// links, and once as a stream of rows to a file. It reports the p99 of those writes, the p99 of as many writes
+// without a snapshot, and the bytes written by the snapshot.
 func BenchmarkSnapshot(b *testing.B) {
 	for _, size := range []int{100_000, 1_000_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -90,10 +90,10 @@ func BenchmarkSnapshot(b *testing.B) {
 	}
 }
 
-// betweenSnapshots is a third of the time in which 300 writes a second make a snapshot due.
+// betweenSnapshots is a third of the time until a snapshot is due at 300 writes a second.
 const betweenSnapshots = 10 * time.Second
 
-// underWrites runs take again and again between writes at a steady rate.
+// underWrites calls take repeatedly, between writes at a steady rate.
 func underWrites(b *testing.B, write func() time.Duration, take func() (written int64)) {
 	const every = time.Second / 300
 	var during, alone []time.Duration

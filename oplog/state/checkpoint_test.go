@@ -27,7 +27,7 @@ func mustCheckpoint(t fataler, s *State, name string) (at oplog.Index) {
 	return at
 }
 
-// restoredFrom is the place and the Sum of a state that is restored from a checkpoint.
+// restoredFrom returns the position and the Sum of a state that is restored from a checkpoint.
 func restoredFrom(t fataler, dir string, s *State, name string, index oplog.Index) (oplog.Index, Sum, error) {
 	t.Helper()
 	in, _, err := s.ReadCheckpoint(name, index)
@@ -40,9 +40,9 @@ func restoredFrom(t fataler, dir string, s *State, name string, index oplog.Inde
 	return at, sum, errors.Join(err, to.Close())
 }
 
-// TestACheckpointIsTheState: a checkpoint links the tables and copies next to nothing. What is restored from it is
-// the state as it was, whatever was applied and merged since; it lasts while it is read, and is gone after that when
-// it is not retained.
+// TestACheckpointIsTheState: a checkpoint links the tables and copies almost nothing. A restored checkpoint equals
+// the state at that time, whatever was applied and merged since. A checkpoint that is not retained lasts while it is
+// read, and is then removed.
 func TestACheckpointIsTheState(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +96,8 @@ func TestACheckpointIsTheState(t *testing.T) {
 	}
 }
 
-// TestApplyGoesOnUnderACheckpoint: records that are applied while checkpoints are made are in them, or are not, and
-// each checkpoint says which.
+// TestApplyGoesOnUnderACheckpoint: of the records that are applied while checkpoints are made, each checkpoint
+// contains those up to its index.
 func TestApplyGoesOnUnderACheckpoint(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
@@ -143,8 +143,8 @@ func TestApplyGoesOnUnderACheckpoint(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestACrashWhileACheckpointIsMade ends the machine before each step in which a second checkpoint is made, and
-// between the removals of the files of the first. The state is whole, and so is a checkpoint.
+// TestACrashWhileACheckpointIsMade crashes the machine before each step of making a second checkpoint, and between
+// the removals of the files of the first. The state and a checkpoint are always complete.
 func TestACrashWhileACheckpointIsMade(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {
@@ -202,8 +202,7 @@ func TestACrashWhileACheckpointIsMade(t *testing.T) {
 	}
 }
 
-// TestFlipsOfACheckpoint: a changed bit of any file of a checkpoint is an error of reading it, or changes nothing
-// that is read.
+// TestFlipsOfACheckpoint: a flipped bit in any file of a checkpoint is a read error, or has no effect.
 func TestFlipsOfACheckpoint(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
@@ -213,7 +212,7 @@ func TestFlipsOfACheckpoint(t *testing.T) {
 		mustCheckpoint(t, s, "one")
 		dir := filepath.Join(s.dir, CheckpointDir, "one")
 		copied := filepath.Join(t.TempDir(), "copy")
-		must(t, os.CopyFS(copied, os.DirFS(dir))) // tables are the state's as well
+		must(t, os.CopyFS(copied, os.DirFS(dir))) // copied, because the state shares the tables
 		rng, caught, dead := rand.New(rand.NewPCG(3, 7)), 0, 0
 		files, err := os.ReadDir(copied)
 		must(t, err)
@@ -246,8 +245,8 @@ func TestFlipsOfACheckpoint(t *testing.T) {
 	}
 }
 
-// TestADamagedCheckpointIsToldWhileItIsRead: the stream of a checkpoint ends with the damage, and the state hears of
-// it.
+// TestADamagedCheckpointIsToldWhileItIsRead: the stream of a damaged checkpoint ends with an error, which is also
+// reported to the state.
 func TestADamagedCheckpointIsToldWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
@@ -255,7 +254,7 @@ func TestADamagedCheckpointIsToldWhileItIsRead(t *testing.T) {
 	at := mustCheckpoint(t, s, "one")
 	tables, err := filepath.Glob(filepath.Join(s.dir, CheckpointDir, "one", "*.sst"))
 	must(t, err)
-	for _, path := range tables { // of the state as well
+	for _, path := range tables { // the state shares the tables
 		raw, err := os.ReadFile(path)
 		must(t, err)
 		for i := range len(raw) / 2 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkDatabase asks what every write asks: of a database that is known, and through a view.
+// BenchmarkDatabase looks a database up, as every write does: in the cache, and through a view.
 func BenchmarkDatabase(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
 	defer s.Close()

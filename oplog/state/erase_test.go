@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestADroppedDatabaseIsErasedInSteps: dropping a database costs the same however much it holds. Its name is free at
-// once, what it held goes in bounded steps, and the Sum is that of the rows after each of them.
+// TestADroppedDatabaseIsErasedInSteps: the cost of dropping a database does not depend on its size. Its name is free
+// at once, its rows are removed in bounded steps, and the Sum equals that of the rows after each step.
 func TestADroppedDatabaseIsErasedInSteps(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))

@@ -13,12 +13,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// history draws a run of entries over a small world, so that they meet: the same ids, keys, names.
+// history draws a sequence of entries over a small world, so that they use the same ids, keys and names.
 func history(t *rapid.T) []oplog.Record {
 	return historyOf(t, rapid.IntRange(10, 80).Draw(t, "entries"), 12)
 }
 
-// historyOf is a history of n records over a world of a size.
+// historyOf draws a history of n records over a world of the given size.
 func historyOf(t *rapid.T, n, world int) []oplog.Record {
 	records := []oplog.Record{record(1, []oplog.Entry{{Node: 1, Ops: []oplog.Op{&oplog.Init{Cluster: "c", At: 1}}}})}
 	id := func(prefix string) string { return fmt.Sprint(prefix, rapid.IntRange(0, world).Draw(t, "id")) }
@@ -124,7 +124,8 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 	return records
 }
 
-// recastOp draws a merge or a split, or the end of one: what is made of a memory has an id of the memory's.
+// recastOp draws a merge or a split, or the end of one. The id of a resulting memory is derived from that of its
+// source.
 func recastOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	m, other := id("m"), id("m")
 	grounds := func(rid string) oplog.Grounds {
@@ -146,7 +147,7 @@ func recastOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	return &oplog.TakeBack{Made: []oplog.Grounds{{RID: "x" + m}, {RID: "y" + m}}, Sources: []oplog.Grounds{{RID: m, Revision: 1}}, At: at}
 }
 
-// expires draws a time within a history's; most often none.
+// expires draws a time within the history; usually none.
 func expires(t *rapid.T) oplog.Time {
 	if rapid.Bool().Draw(t, "lasts") {
 		return 0
@@ -167,8 +168,8 @@ func record(i oplog.Index, entries []oplog.Entry) oplog.Record {
 }
 
 // TestOneHistoryOneState: the same records in other batches, across restarts and a snapshot, encrypted under one key
-// or another or not at all, make the same state and give the same answers; and the running sum and counters equal a
-// count from scratch.
+// or another or not at all, produce the same state and the same answers. The running sum and the counters equal a
+// recount.
 func TestOneHistoryOneState(t *testing.T) {
 	dir := t.TempDir()
 	rings := []*seal.Ring{nil, seal.Ephemeral([]seal.Master{seal.NewMaster()}), seal.Ephemeral([]seal.Master{seal.NewMaster()})}
@@ -226,7 +227,7 @@ func TestOneHistoryOneState(t *testing.T) {
 	})
 }
 
-// currentHolds compares what is known of databases without a view with the rows.
+// checkCurrent compares the cached databases with the rows.
 func checkCurrent(t *rapid.T, s *State) {
 	must(t, s.Read(func(v *View) error {
 		for db := range oplog.DB(3) {
@@ -247,7 +248,7 @@ func checkCurrent(t *rapid.T, s *State) {
 	}))
 }
 
-// answer is an outcome as its client is told of it.
+// answer formats an outcome as its client sees it.
 func answer(o oplog.Outcome) string {
 	return fmt.Sprintf("%x %v %t %v", oplog.Pack(nil, &o.Results), o.Err, o.Replayed, o.HLC)
 }
@@ -259,7 +260,7 @@ func reopenFromSnapshot(t *rapid.T, s *State, path string, keys *seal.Ring) *Sta
 	return next
 }
 
-// throughCrash goes on with what is on the disk at this moment, as after a kill.
+// reopenAfterCrash continues with the files that are on the disk at this moment, as after a kill.
 func reopenAfterCrash(t *rapid.T, s *State, flush bool, keys *seal.Ring) *State {
 	if flush {
 		must(t, s.Flush())

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// hostile are values that a peer may put where an operation has a field of a kind.
+// hostile returns values that a malicious peer may put into a field of the type.
 func hostile(v reflect.Value) (values []reflect.Value) {
 	add := func(x any) { values = append(values, reflect.ValueOf(x).Convert(v.Type())) }
 	switch v.Kind() {
@@ -54,7 +54,7 @@ func hostile(v reflect.Value) (values []reflect.Value) {
 	return values
 }
 
-// fill gives every field of an operation a value, and every name the same.
+// fill sets every field of an operation, and all names to the same one.
 func fill(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -66,7 +66,7 @@ func fill(v reflect.Value, name string) {
 		fill(v.Elem(), name)
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
-			v.SetBytes([]byte(`{"a":12}`)) // 8 bytes: a vector of two numbers as well
+			v.SetBytes([]byte(`{"a":12}`)) // 8 bytes, so it is also a vector of two numbers
 			return
 		}
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
@@ -82,7 +82,7 @@ func fill(v reflect.Value, name string) {
 	}
 }
 
-// fields visits every field of an operation, the inner ones too.
+// fields visits every field of an operation, including nested ones.
 func fields(v reflect.Value, path string, f func(path string, v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -102,7 +102,7 @@ func fields(v reflect.Value, path string, f func(path string, v reflect.Value)) 
 	}
 }
 
-// hostileEntries are entries of every kind with one field, or the entry's key, that no door would let through.
+// hostileEntries returns entries of every kind with one field, or the key of the entry, that no door would accept.
 func hostileEntries() (names []string, entries []oplog.Entry) {
 	add := func(name string, e oplog.Entry) {
 		if _, err := e.Encode(); err == nil {
@@ -153,9 +153,8 @@ func hostileEntries() (names []string, entries []oplog.Entry) {
 	return names, entries
 }
 
-// TestHostileFields pushes every kind of operation, with fields too long to be a key, empty and odd ones, through
-// Apply: no record stops a state, and states which took them in batches of one and of many, encrypted and not, are
-// the same.
+// TestHostileFields applies every kind of operation, with fields that are too long for a key, empty or odd. No record
+// stops a state. States that apply the records one by one or in batches, encrypted or not, are the same.
 func TestHostileFields(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -190,7 +189,7 @@ func TestHostileFields(t *testing.T) {
 	for batch := range slices.Chunk(records, 100) {
 		out, err := plain.Apply(batch)
 		if err != nil {
-			for _, r := range batch { // which of them
+			for _, r := range batch { // find the record
 				if _, err := plain.Apply([]oplog.Record{r}); err != nil {
 					t.Fatalf("%s stops the state: %v", name(r.Index), err)
 				}
@@ -233,8 +232,8 @@ func TestHostileFields(t *testing.T) {
 	}
 }
 
-// FuzzApply: Apply applies or rejects whatever entry a decoder accepts, and leaves a state whose hash equals that of
-// its rows.
+// FuzzApply: Apply applies or rejects every entry that the decoder accepts. Afterwards the hash of the state equals
+// that of its rows.
 func FuzzApply(f *testing.F) {
 	_, entries := hostileEntries()
 	for i := 0; i < len(entries); i += 97 {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// mind prints what a database thinks.
+// mind prints the results of thinking in a database.
 func (e *scriptEnv) mind(t *testing.T) string {
 	var b strings.Builder
 	err := e.s.Read(func(v *View) error {
@@ -97,7 +97,7 @@ func mindOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	}
 }
 
-// countMind holds the mind's counters against what is there.
+// countMind compares the counters of the mind with its rows.
 func countMind(v *View) error {
 	var open, pending uint64
 	v.Conflicts(1, []oplog.ConflictStatus{oplog.ConflictOpen}, func(oplog.ConflictRow) bool { open++; return true })
@@ -116,8 +116,8 @@ func countMind(v *View) error {
 	return nil
 }
 
-// TestFiveThousandOperations: a long history, in one batch and in many, with restarts and a snapshot in the middle,
-// is one state with one hash.
+// TestFiveThousandOperations: a long history produces one state with one hash, in one batch or in many, with restarts
+// and a snapshot in the middle.
 func TestFiveThousandOperations(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -143,7 +143,7 @@ func TestFiveThousandOperations(t *testing.T) {
 		mustApply(t, a, records...)
 		rapid.Check(t, func(t *rapid.T) {
 			if rapid.IntRange(0, 49).Draw(t, "of fifty") > 0 {
-				return // the other checks are many and small
+				return // the other checks run many small histories
 			}
 			path := filepath.Join(dir, oplog.NewID())
 			b := mustOpen(t, path)
@@ -168,7 +168,7 @@ func TestFiveThousandOperations(t *testing.T) {
 	}
 }
 
-// TestPages: a client that reads relations and claims page by page gets each of them once, in a sealed file too.
+// TestPages: a client that reads relations and claims page by page gets each of them once, in an encrypted state too.
 func TestPages(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "encrypted": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		e := newEnv(t, keys)

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestNamespacesWithin draws prefixes and compares the walk that passes over other namespaces with one over all.
+// TestNamespacesWithin draws prefixes and compares the walk that skips other namespaces with one over all rows.
 func TestNamespacesWithin(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.TempDir(), Options{NoSync: true})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// operate prints what operators see: bounds, uses, audits, and which kinds a member must read.
+// operate prints what operators see: limits, usage, audit rows, and the kinds that a member must read.
 func (e *scriptEnv) operate(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

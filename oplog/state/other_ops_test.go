@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// otherOp draws what the rest of a database's log can say: quarantine, keys of memories, imports with their past,
-// events of tools, capabilities, embedders and their vectors, peers' operations, and purges for good.
+// otherOp draws the remaining operations of a database: quarantine, keys of memories, imports with their past, events
+// of tools, capabilities, embedders and their vectors, operations of peers, and permanent purges.
 func otherOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	few := func(label string, n int) int { return rapid.IntRange(0, n).Draw(t, label) }
 	memory := func(rid string) oplog.Remember {
@@ -86,7 +86,7 @@ func otherOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	}).Draw(t, "for good")
 }
 
-// controlOp draws what an entry of no database can say.
+// controlOp draws an operation of the control plane.
 func controlOp(t *rapid.T, at oplog.Time) oplog.Op {
 	few := func(label string, n int) int { return rapid.IntRange(0, n).Draw(t, label) }
 	db := oplog.DB(few("of database", 3))

@@ -35,7 +35,7 @@ func (e *scriptEnv) keys(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
-// past prints who had a key at a time.
+// past prints the memory that had a key at a time.
 func (e *scriptEnv) past(t *testing.T, d *datadriven.TestData) (said string) {
 	namespace, path, at := "", "", 0
 	d.ScanArgs(t, "namespace", &namespace)
@@ -51,7 +51,7 @@ func (e *scriptEnv) past(t *testing.T, d *datadriven.TestData) (said string) {
 	return said
 }
 
-// A world is what TestKeysAreAMap expects of a state: the memory of each key.
+// A world is the state that TestKeysAreAMap expects: the memory of each key.
 type world map[string]oplog.Memory
 
 func (w world) conflicts(path string) bool {
@@ -63,7 +63,7 @@ func (w world) conflicts(path string) bool {
 	return false
 }
 
-// page lists the keys below a folder behind one, with those deeper than depth as their folder.
+// page lists the keys below a folder after a given key. Keys deeper than depth are listed as their folder.
 func (w world) page(folder, behind string, depth int) (list []string) {
 	for path := range w {
 		if !strings.HasPrefix(path, folder) {
@@ -80,8 +80,8 @@ func (w world) page(folder, behind string, depth int) (list []string) {
 	return slices.Compact(list)
 }
 
-// TestKeysAreAMap draws entries of keyed writes under conditions and compares each answer, every page of keys and
-// what each key had at each time with a map.
+// TestKeysAreAMap draws keyed writes with conditions, and compares each answer, every page of keys, and the memory of
+// each key at each time with a map.
 func TestKeysAreAMap(t *testing.T) {
 	t.Parallel()
 	dir, run := t.TempDir(), 0
@@ -103,7 +103,7 @@ func TestKeysAreAMap(t *testing.T) {
 		path := func(label string) string {
 			return "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "a-", "b"}), 1, 3).Draw(t, label), "/")
 		}
-		now, times := world{}, []world{{}, {}} // by the index of the record, which is its time
+		now, times := world{}, []world{{}, {}} // by the index of the record, which is also its time
 		entries := rapid.IntRange(1, 30).Draw(t, "entries")
 		for at := 2; at < 2+entries; at++ {
 			next, ops, refused := maps.Clone(now), []oplog.Op{}, false
@@ -200,7 +200,7 @@ func TestKeysAreAMap(t *testing.T) {
 	})
 }
 
-// everKeyed has every key that some memory had at some time.
+// everKeyed returns every key that a memory has had at any time.
 func everKeyed(times []world) world {
 	all := world{}
 	for _, w := range times {

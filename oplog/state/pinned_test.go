@@ -13,17 +13,18 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// tableBound are functions whose answer depends on the Unicode tables of the toolchain, which a later one replaces.
+// tableBound lists functions whose result depends on the Unicode tables of the toolchain, which change with its
+// version.
 var tableBound = map[string]bool{"ToLower": true, "ToUpper": true, "ToTitle": true, "Title": true, "EqualFold": true,
 	"TrimSpace": true, "Fields": true, "FieldsSeq": true,
 	"ToLowerSpecial": true, "ToUpperSpecial": true, "ToTitleSpecial": true}
 
-// unpinned are imports that Apply must not reach: tables of Unicode, chance, and packages with either inside.
+// unpinned lists imports that Apply must not reach: Unicode tables, randomness, and packages that use either.
 var unpinned = []string{"unicode", "golang.org/x/text", "math/rand", "github.com/blevesearch",
 	"github.com/cairndb/cairn/oplog/extract", "github.com/cairndb/cairn/index"}
 
-// TestApplyKnowsNoTables holds this package and the operations to what is the same in every build: no file of it, and
-// so nothing that Apply reaches but libraries that know no text, asks the toolchain what a letter is.
+// TestApplyKnowsNoTables: this package and the operations must give the same result in every build. None of their
+// files calls a function that depends on the toolchain's Unicode tables.
 func TestApplyKnowsNoTables(t *testing.T) {
 	looked := 0
 	own, _ := filepath.Glob("*.go")
@@ -64,8 +65,8 @@ func TestApplyKnowsNoTables(t *testing.T) {
 	}
 }
 
-// TestMergedMetadataIsPinned: what a correction makes of metadata is stored, so a toolchain whose JSON differs must
-// not pass.
+// TestMergedMetadataIsPinned: the metadata after a correction is stored, so a toolchain whose JSON encoding differs
+// must fail here.
 func TestMergedMetadataIsPinned(t *testing.T) {
 	for _, c := range [][3]string{
 		{``, `{"b":1,"a":2}`, `{"a":2,"b":1}`},
@@ -83,13 +84,13 @@ func TestMergedMetadataIsPinned(t *testing.T) {
 	}
 }
 
-// TestADatabaseOfTheSameBatch: an entry that names a database which a later record makes is rejected, and leaves
-// nothing, whether the two share a batch or not.
+// TestADatabaseOfTheSameBatch: an entry for a database that a later record creates is rejected without effect,
+// whether the two are in the same batch or not.
 func TestADatabaseOfTheSameBatch(t *testing.T) {
 	t.Parallel()
 	records := []oplog.Record{
 		record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
-		record(2, []oplog.Entry{{DB: 2, Key: "k", Ops: []oplog.Op{&oplog.Advertise{Node: 1}}}}), // an operation that looks at no database
+		record(2, []oplog.Entry{{DB: 2, Key: "k", Ops: []oplog.Op{&oplog.Advertise{Node: 1}}}}), // an operation that uses no database
 		record(3, []oplog.Entry{{Ops: []oplog.Op{&oplog.CreateDB{Name: "later"}}}}),
 		record(4, []oplog.Entry{{DB: 2, Key: "k", Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "m", Text: "t"}}}}}),
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestALargeBatchMeetsDamage: rows that are read ahead and cannot be read are an error of the batch, as they are of a
-// small one, and nothing of it is applied.
+// TestALargeBatchMeetsDamage: if a row that is read ahead is damaged, the whole batch fails and nothing of it is
+// applied, as for a small batch.
 func TestALargeBatchMeetsDamage(t *testing.T) {
 	for _, n := range []int{1, 8 * entriesPerWorker} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot/snapshottest"
 )
 
-// TestPurgeLeavesNoWord: of what a memory said, and of all that was made of it, no row holds a word after a purge,
-// the window of the log included; what others say stays.
+// TestPurgeLeavesNoWord: after a purge, no row contains a word of a purged memory or of data derived from it,
+// including the window of the log. Other memories stay.
 func TestPurgeLeavesNoWord(t *testing.T) {
 	t.Parallel()
 	for name, op := range map[string]*oplog.Purge{"plain": {Before: 100, At: 200}, "encrypted": {Before: 100, At: 200},
@@ -79,7 +79,7 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 	}
 }
 
-// marked is a history in which all that comes of some memories has the word, in any case of its letters.
+// historyWithWord is a history in which all data derived from some memories contains the word, in any case.
 func historyWithWord() []oplog.Record {
 	text, other := "Zyx Corrected again", "zyx reason"
 	claim := func(id string) oplog.Claim {
@@ -120,8 +120,8 @@ func historyWithWord() []oplog.Record {
 	}
 }
 
-// TestAPurgeLeavesTheLogOfOthers: a reader of the log of another database notices nothing of a purge, before and
-// after the entries are erased from the records. One of the purged database begins behind it.
+// TestAPurgeLeavesTheLogOfOthers: a purge does not affect a reader of another database's log, before and after the
+// entries are erased from the records. A reader of the purged database begins after the purge.
 func TestAPurgeLeavesTheLogOfOthers(t *testing.T) {
 	t.Parallel()
 	log := &memoryLog{records: map[oplog.Index][]byte{}}

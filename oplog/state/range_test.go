@@ -13,9 +13,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRangesLeadOverPurges: a snapshot and the ranges behind it restore the state that they were written from,
-// whatever was purged, dropped and erased from the log in between, or while a range was written. When a range is
-// applied up to a record inside it, each database whose entries are all there is as it was.
+// TestRangesLeadOverPurges: a snapshot and the following ranges restore the state that they were written from,
+// whatever was purged, dropped and erased from the log in between or while a range was written. If a range is applied
+// up to a record inside it, each database with all of its entries equals the source at that record.
 func TestRangesLeadOverPurges(t *testing.T) {
 	dir, run, over, inside := t.TempDir(), 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -31,7 +31,7 @@ func TestRangesLeadOverPurges(t *testing.T) {
 		}
 		source := open("source", nil)
 		log := source.opts.Records.(*memoryLog)
-		was := map[oplog.Index]map[oplog.DB]Sum{} // the databases after each record
+		was := map[oplog.Index]map[oplog.DB]Sum{} // the sums of the databases after each record
 		apply := func(n int) {
 			for range min(n, len(records)) {
 				mustApply(t, source, records[0])
@@ -82,7 +82,7 @@ func TestRangesLeadOverPurges(t *testing.T) {
 				return nil
 			}))
 			checkCurrent(t, copied)
-			if since = end.Index; rapid.IntRange(0, 3).Draw(t, "overlap") == 0 { // the next one begins earlier
+			if since = end.Index; rapid.IntRange(0, 3).Draw(t, "overlap") == 0 { // the next range overlaps this one
 				since -= oplog.Index(rapid.IntRange(0, int(since-1)).Draw(t, "earlier"))
 			}
 		}
@@ -94,7 +94,7 @@ func TestRangesLeadOverPurges(t *testing.T) {
 }
 
 // TestARangeLeadsOverErasing: a dropped database is erased in steps, and a restore without all of its entries has
-// other rows to erase. Still each database has in the end what it had in the source.
+// other rows to erase. In the end each database equals that of the source.
 func TestARangeLeadsOverErasing(t *testing.T) {
 	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestARangeLeadsOverErasing(t *testing.T) {
 	t.Run("with rows that were purged", func(t *testing.T) { leadsOverErasing(t, suite.Count(4, 10, 10), 0) })
 }
 
-// leadsOverErasing gives each memory from before the range some names, and the range more memories.
+// leadsOverErasing gives each memory before the range a number of names, and adds memories in the range.
 func leadsOverErasing(t *testing.T, names, more int) {
 	dir := t.TempDir()
 	s := mustOpen(t, filepath.Join(dir, "state"))
@@ -170,7 +170,7 @@ func upTo(last oplog.Index) func(oplog.Index, oplog.Time) bool {
 	return func(at oplog.Index, _ oplog.Time) bool { return at <= last }
 }
 
-// databaseSums sums the rows of each existing database, and of the control plane as database 0.
+// databaseSums returns the Sum of each existing database, and that of the control plane as database 0.
 func databaseSums(t fataler, s *State) map[oplog.DB]Sum {
 	sums := map[oplog.DB]Sum{}
 	must(t, s.Read(func(v *View) error {

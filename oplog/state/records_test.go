@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// memoryLog has the records that tests apply (mustApply), as a Raft log would.
+// memoryLog holds the records that tests apply (mustApply), like a Raft log.
 type memoryLog struct {
 	mu      sync.Mutex
 	first   oplog.Index
@@ -29,7 +29,7 @@ func (l *memoryLog) keep(records []oplog.Record) {
 	}
 }
 
-// cut takes the records before one away.
+// cut removes the records before first.
 func (l *memoryLog) cut(first oplog.Index) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +62,7 @@ func (memoryReader) Close() {}
 
 func newMemoryLog() *memoryLog { return &memoryLog{records: map[oplog.Index][]byte{}} }
 
-// windowed is a state of n records of one memory each, and its log.
+// newWindow returns a state of n records of one memory each, and its log.
 func newWindow(t *testing.T, n int) (*State, *memoryLog) {
 	t.Helper()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
@@ -80,7 +80,7 @@ func remembered(t *testing.T, s *State, at oplog.Index) {
 		Namespace: "n"}}}}}))
 }
 
-// wantWindow holds a state's window to where it begins, and to the readers that it rejects and serves.
+// wantWindow checks where a state's window begins, and which readers it rejects and serves.
 func wantWindow(t *testing.T, s *State, first, last oplog.Index) {
 	t.Helper()
 	must(t, s.Read(func(v *View) error {
@@ -111,9 +111,9 @@ func wantWindow(t *testing.T, s *State, first, last oplog.Index) {
 	}))
 }
 
-// TestTheWindowBeginsWhereTheLogDoes: what the log has lost, or holds other bytes of than were applied, is not part
-// of the window, and readers with cursors from before are told so. A view that meets it says that the log was cut;
-// the next one begins behind it.
+// TestTheWindowBeginsWhereTheLogDoes: records that the log has lost, or whose bytes differ from the applied ones, are
+// not part of the window. Readers with earlier cursors get an error. A view that meets such a record reports that the
+// log was cut; the next view begins after it.
 func TestTheWindowBeginsWhereTheLogDoes(t *testing.T) {
 	t.Parallel()
 	s, log := newWindow(t, 60)
@@ -153,8 +153,8 @@ func TestTheWindowBeginsWhereTheLogDoes(t *testing.T) {
 	}))
 }
 
-// TestASnapshotHasNoWindow: where one is restored the window begins behind it, and goes on with what is applied
-// there.
+// TestASnapshotHasNoWindow: after a snapshot is restored, the window begins after it and grows with the applied
+// records.
 func TestASnapshotHasNoWindow(t *testing.T) {
 	t.Parallel()
 	from, _ := newWindow(t, 30)

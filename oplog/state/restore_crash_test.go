@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestACrashWhileAStateIsRestored ends the machine before each write, sync, create, rename and removal with which a
-// snapshot becomes the state, with all or none of what was not synced on the disk. What is there afterwards is the
-// state before, or the snapshot's, whole.
+// TestACrashWhileAStateIsRestored crashes the machine before each write, sync, create, rename and removal of a
+// restore, with all or none of the unsynced data on the disk. Afterwards the state is either the old one or the
+// snapshot, complete.
 func TestACrashWhileAStateIsRestored(t *testing.T) {
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestACrashWhileAStateIsRestored(t *testing.T) {
 	}
 }
 
-// crashes keeps what crashes leave of a directory.
+// crashes records the files that crashes leave in a directory.
 type crashes struct {
 	t   *testing.T
 	dir string
@@ -108,13 +108,14 @@ func (d *crashes) step(op, path string, do func() error) error {
 	return nil
 }
 
-// leave keeps all that is written, as a kill leaves it, and apart what was synced. Names are there at once.
+// leave copies all written data, as a kill leaves it, and separately only the synced data. Directory entries count as
+// synced at once.
 func (d *crashes) leave(what string) {
 	d.t.Helper()
 	killed, crashed := d.t.TempDir(), d.t.TempDir()
 	d.left = append(d.left, leftover{what + ", killed", killed}, leftover{what + ", crashed", crashed})
 	err := filepath.WalkDir(d.dir, func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) { // of the generation before, which goes
+		if errors.Is(err, fs.ErrNotExist) { // a file of the previous generation, which is being removed
 			return nil
 		}
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestARestoreTakesLittleMemory: a snapshot of 256 MiB becomes tables with a part of that in memory, plain and
-// sealed. It is not parallel: it measures the heap.
+// TestARestoreTakesLittleMemory: restoring a snapshot of 256 MiB needs much less memory than that, plain and
+// encrypted. It is not parallel, because it measures the heap.
 func TestARestoreTakesLittleMemory(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -40,7 +40,7 @@ func TestARestoreTakesLittleMemory(t *testing.T) {
 		var sum Sum
 		must(t, each(func(k, v []byte) error { sum.addRow(k, v); return nil }))
 		in, out := io.Pipe()
-		go func() { // ends with the snapshot, or when its reader has closed the pipe
+		go func() { // ends after the snapshot, or when its reader closes the pipe
 			out.CloseWithError(snapshot.Write(out, rows*size, func(row func(k, v []byte) error) error {
 				if err := row(appendRow(nil, tMeta, 0, keyPosition), oplog.Pack(nil, &position{Point: Point{Sum: sum}})); err != nil {
 					return err
@@ -66,7 +66,7 @@ func TestARestoreTakesLittleMemory(t *testing.T) {
 		must(t, in.Close())
 		held := int64(peak) - int64(before)
 		t.Logf("%s: %d MiB of rows took %d MiB of the heap", name, rows*size>>20, held>>20)
-		if n != rows+1 || held > most { // and the mark
+		if n != rows+1 || held > most { // the rows and the mark
 			t.Errorf("%s: %d of %d rows took %d MiB of the heap, want %d at most", name, n, rows, held>>20, most>>20)
 		}
 		must(t, os.RemoveAll(dir))

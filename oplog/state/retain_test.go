@@ -12,7 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// The window of retained records ends where its size or its age says, whichever comes first, and tells where.
+// TestLogWindow: the window of retained records ends at its maximum size or age, whichever comes first, and reports
+// where.
 func TestLogWindow(t *testing.T) {
 	const minute = 60_000 // of HLC milliseconds
 	for _, c := range []struct {
@@ -64,7 +65,7 @@ func TestLogWindow(t *testing.T) {
 	}
 }
 
-// TestLargeRecords: what an entry and a cursor cost does not depend on the size of the records that the window has.
+// TestLargeRecords: the memory for an entry and a cursor does not depend on the size of the records in the window.
 func TestLargeRecords(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -79,7 +80,7 @@ func TestLargeRecords(t *testing.T) {
 	for range imports {
 		entries := []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}, {DB: 1}}
 		for range 250 {
-			for i := range noise { // nothing that compression makes smaller
+			for i := range noise { // random bytes, which cannot be compressed
 				noise[i] = rand.Float32()
 			}
 			entries[1].Ops = append(entries[1].Ops,
@@ -97,7 +98,7 @@ func TestLargeRecords(t *testing.T) {
 			[]oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "t",
 				Namespace: "default"}}}}}))
 	}
-	one() // reads the oldest
+	one() // reads the oldest entry
 	if each := allocated(func() {
 		for range applied {
 			one()
@@ -122,7 +123,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestLogKeepsRows: the log says which memories an entry touched that its operations do not name.
+// TestLogKeepsRows: the log lists memories that an entry changed although its operations do not name them.
 func TestLogKeepsRows(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
 	defer s.Close()
@@ -150,7 +151,7 @@ func TestLogKeepsRows(t *testing.T) {
 	}
 }
 
-// oneInWindow wants one entry of a database in the log's window.
+// oneInWindow fails unless the window of the log has exactly one entry of a database.
 func oneInWindow(t *testing.T, v *View) error {
 	t.Helper()
 	n := 0

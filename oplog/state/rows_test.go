@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestRowsAreTheLibrarys: Pack writes rows of types that only the state has as the library writes them by their tags,
-// and Unpack reads them back as the library does.
+// TestRowsAreTheLibrarys: Pack encodes the row types of this package like the msgpack library, and Unpack decodes
+// them.
 func TestRowsAreTheLibrarys(t *testing.T) {
 	results := []oplog.Result{{ID: "m", Num: 7, Changed: true, Rows: []string{"a"}}, {},
 		{Session: &oplog.SessionSummary{ID: "s"}, Thought: &oplog.Thought{}}}

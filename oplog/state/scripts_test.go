@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// unscripted are rejections that no script can bring about, and why.
+// unscripted lists rejections that no script can cause, with the reason.
 var unscripted = map[string]string{
 	"metadata cannot be merged":                                                 "JSON that was read can be written",
 	"merged metadata of %d bytes is over %d":                                    "a script would be unreadable; see TestMergedMetadataIsBounded",
@@ -27,11 +27,11 @@ var (
 	verbs     = regexp.MustCompile(`%[sdqvx]`)
 )
 
-// noOperation are files whose rejections no operation meets.
+// noOperation lists files whose rejections no operation returns.
 var noOperation = []string{"state.go", "restore.go", "range.go"}
 
-// TestScriptsAreWhole holds testdata/apply to the operations: each is applied by some script, and each rejection that
-// an operation can answer is answered in some script.
+// TestScriptsAreWhole compares testdata/apply with the operations: a script applies each operation, and a script gets
+// each rejection that an operation can return.
 func TestScriptsAreWhole(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/apply/*.txt")
 	if err != nil || len(scripts) == 0 {

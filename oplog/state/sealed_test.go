@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// planted is a history in which every text that a client may give has a mark in it.
+// markedHistory is a history in which every text that a client can set contains a mark.
 func markedHistory() []oplog.Record {
 	meta := []byte(`{"note":"plantedmeta"}`)
 	text := "plantednew"
@@ -114,7 +114,7 @@ func TestKeysAreAskedFor(t *testing.T) {
 	}
 }
 
-// A stream of rows that lies is rejected, and never a panic.
+// FuzzRows: an invalid stream of rows is rejected without a panic.
 func FuzzRows(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
 	mustApply(f, s, markedHistory()...)

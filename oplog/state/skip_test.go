@@ -10,8 +10,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestSkippedRecord: a record that a fault of ours cannot apply stops a state, and says which it is; states whose
-// operator skips it go on, alike, with the skip in their audit, and a state that does not skip it differs.
+// TestSkippedRecord: a record that cannot be applied because of a bug stops a state, with an error that names it.
+// States whose operators skip it continue identically, with the skip in their audit. A state without the skip
+// differs.
 func TestSkippedRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -24,7 +25,7 @@ func TestSkippedRecord(t *testing.T) {
 		Ops: []oplog.Op{claim()}}})
 	unreadable := oplog.Record{Index: 4, Term: 1, Data: []byte("not what any version wrote, and long enough to have a time")}
 	after := record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "n", Text: "t"}}}}})
-	faulty := func(name string) *State { // a state in which a claim has no body: what meets it panics
+	faulty := func(name string) *State { // a state in which a claim has no body, so that applying to it panics
 		s := mustOpen(t, filepath.Join(dir, name))
 		mustApply(t, s, good...)
 		b := s.live.Batch()

@@ -8,7 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A stream that is not a snapshot leaves the state as it is; one that is not a range of the log ends with an error.
+// FuzzStreams: a stream that is not a snapshot leaves the state unchanged. A stream that is not a range of the log is
+// an error.
 func FuzzStreams(f *testing.F) {
 	s := mustOpen(f, filepath.Join(f.TempDir(), "state"))
 	mustApply(f, s, markedHistory()...)
@@ -28,6 +29,6 @@ func FuzzStreams(f *testing.F) {
 				t.Fatal("a refused snapshot changed the state")
 			}
 		}
-		_, _ = s.ApplyRange(bytes.NewReader(in), func(at oplog.Index, _ oplog.Time) bool { return at <= 1000 }) // it may be one
+		_, _ = s.ApplyRange(bytes.NewReader(in), func(at oplog.Index, _ oplog.Time) bool { return at <= 1000 }) // the input may be a valid range
 	})
 }

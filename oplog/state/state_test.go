@@ -54,8 +54,8 @@ func snapshotOf(t fataler, s *State) *bytes.Buffer {
 	return &b
 }
 
-// TestWhatACheckpointHoldsIsFlushed: the Raft log is cut behind checkpoints, so a machine that ends then has in its
-// state all that they hold. Without one, what was just applied is in memory only.
+// TestWhatACheckpointHoldsIsFlushed: the Raft log is cut behind checkpoints, so the content of a checkpoint must
+// survive a crash of the machine. Without a checkpoint, the last applied records are only in memory.
 func TestWhatACheckpointHoldsIsFlushed(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		s := mustOpen(t, filepath.Join(t.TempDir(), "a"))
@@ -88,7 +88,7 @@ func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 		if err := s.Restore(bytes.NewReader(whole[:i]), nil); !errors.Is(err, snapshot.ErrUnreadable) {
 			t.Errorf("cut at %d of %d: %v", i, len(whole), err)
 		}
-		// A bit that compression does not use may be flipped; whatever is restored passed its checksum.
+		// The flipped bit may be one that the compression ignores. A restored snapshot has passed its checksum.
 		if err := s.Restore(bytes.NewReader(flipped), nil); err != nil && !errors.Is(err, snapshot.ErrUnreadable) {
 			t.Errorf("flipped at %d of %d: %v", i, len(whole), err)
 		}
@@ -98,8 +98,8 @@ func TestDamagedSnapshotsLeaveTheStateAlone(t *testing.T) {
 	}
 }
 
-// TestADamagedStateIsNamed: one whose list of tables, or any table, is not what was written does not open, or says so
-// to who reads it.
+// TestADamagedStateIsNamed: a state with a damaged list of tables or a damaged table does not open, or returns an
+// error to its readers.
 func TestADamagedStateIsNamed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := mustOpen(t, dir)
@@ -204,7 +204,7 @@ func BenchmarkApplyShared(b *testing.B) {
 	}
 }
 
-// TestTwoDoNotShareAState.
+// TestTwoDoNotShareAState: a state that is open cannot be opened again.
 func TestTwoDoNotShareAState(t *testing.T) {
 	s := mustOpen(t, filepath.Join(t.TempDir(), "state"))
 	if _, err := lockDir(s.dir, 0); !errors.Is(err, ErrLocked) || !Locked(s.dir) {
@@ -216,8 +216,7 @@ func TestTwoDoNotShareAState(t *testing.T) {
 	}
 }
 
-// TestCatchUpNeverGoesBack: a snapshot that holds no more than the state changes nothing, unless it is another
-// cluster's.
+// TestCatchUpNeverGoesBack: a snapshot that is not newer than the state is ignored, unless it is of another cluster.
 func TestCatchUpNeverGoesBack(t *testing.T) {
 	dir := t.TempDir()
 	grow := func(s *State, from, to oplog.Index, cluster string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestARestoreThatFailsAtItsEnd: where the new store cannot be opened in its place, the state goes on as it was, also
-// after a restart, and the next restore succeeds.
+// TestARestoreThatFailsAtItsEnd: if the restored store cannot be opened in its place, the old state stays, also after
+// a restart, and the next restore succeeds.
 func TestARestoreThatFailsAtItsEnd(t *testing.T) {
 	t.Parallel()
 	source := mustOpen(t, filepath.Join(t.TempDir(), "source"))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestPeekNew: it knows the rows of buffers and of tables of every level, what the batch has written and removed
-// since it was asked first, and none that was deleted before.
+// TestPeekNew: it sees the rows in buffers and in tables of every level, and the rows that the batch has written and
+// removed since the first call, but no row that was deleted before.
 func TestPeekNew(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestABrokenDiskEndsTheStore fails one step after another for good. The store says so and takes nothing more, it
-// closes, and what was flushed is there when the disk works again.
+// TestABrokenDiskEndsTheStore makes one step after another fail permanently. The store returns an error and accepts
+// no more writes, it closes, and all flushed data is present when the disk works again.
 func TestABrokenDiskEndsTheStore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short runs are those of the race detector, under which pebble panics at lists of tables that it could not write")
@@ -66,8 +66,8 @@ func TestABrokenDiskEndsTheStore(t *testing.T) {
 	}
 }
 
-// TestABrokenDiskIsAnErrorOfOpening fails each step of making, filling and opening a store, once or from then on: it
-// is an error of the caller, and no panic. What was there before is there when the disk works again.
+// TestABrokenDiskIsAnErrorOfOpening makes each step of creating, filling and opening a store fail, once or
+// permanently. The caller gets an error, without a panic. Existing data is present when the disk works again.
 func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 	suite.Full(t)
 	build := func(o Options) error {
@@ -98,7 +98,7 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s, forever %t", name, ring, forever), func(t *testing.T) {
 					t.Parallel()
 					for fails, all := 0, false; !all; fails++ {
-						synctest.Test(t, func(t *testing.T) { // it fails when a goroutine is left
+						synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
 							fs := &faultyFS{FS: vfs.NewMem()}
 							o := Options{Keys: keys, fs: fs}
 							must(t, c.before(o))
@@ -120,11 +120,11 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 							if err != nil && !errors.Is(err, syscall.EIO) {
 								t.Fatalf("step %d (%s): %v", fails, broken, err)
 							}
-							// the next start removes what was left; what has no link is copied
+							// a failed removal is repeated at the next start, and a failed link becomes a copy
 							if err == nil && !strings.Contains(broken, "remove") && !strings.Contains(broken, "link") {
 								t.Fatalf("step %d (%s) failed, and nothing said so", fails, broken)
 							}
-							if err := open(o); err != nil && name != "one of rows" { // which is made again, elsewhere
+							if err := open(o); err != nil && name != "one of rows" { // that store is created again, elsewhere
 								t.Fatalf("step %d (%s): it does not open afterwards: %v", fails, broken, err)
 							}
 						})
@@ -136,7 +136,7 @@ func TestABrokenDiskIsAnErrorOfOpening(t *testing.T) {
 }
 
 // TestAWriterAheadOfADiskThatFails: the disk stands still until the writer waits for it, and then fails. The writer
-// is told, a flush is, and the store closes.
+// and a flush get an error, and the store closes.
 func TestAWriterAheadOfADiskThatFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestAWriterAheadOfADiskThatFails(t *testing.T) {
 			}
 			ends <- err
 		}()
-		synctest.Wait() // it waits for the disk
+		synctest.Wait() // the writer waits for the disk
 		if written < buffers {
 			t.Errorf("the writer waits after %d batches", written)
 		}
@@ -178,7 +178,8 @@ func TestAWriterAheadOfADiskThatFails(t *testing.T) {
 	})
 }
 
-// TestAFullDiskIsWaitedFor: writers are told, nothing is lost, and it goes on by itself when there is room.
+// TestAFullDiskIsWaitedFor: while the disk is full, writers get an error and nothing is lost. The store continues by
+// itself when there is space.
 func TestAFullDiskIsWaitedFor(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +204,7 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 				t.Fatalf("a write on a full disk: %v", err)
 			}
 			fs.set(nil)
-			suite.Eventually(t, "it to find room", func() bool { // a task may begin to wait for what it tried before
+			suite.Eventually(t, "it to find room", func() bool { // a background task may still wait for its next attempt
 				err := s.Flush()
 				if err != nil && !errors.Is(err, syscall.ENOSPC) {
 					t.Fatalf("a flush once there is room: %v", err)
@@ -229,8 +230,8 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestReadersDoNotWaitForTheDisk: while the list of tables cannot be written, what is there can be read, and readers
-// end.
+// TestReadersDoNotWaitForTheDisk: while the list of tables cannot be written, existing rows can be read, and readers
+// can be closed.
 func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 	fs := &faultyFS{FS: vfs.NewMem()}
 	s, err := Open("state", Options{fs: fs}, nil)

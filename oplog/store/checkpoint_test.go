@@ -11,9 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestACrashLeavesACheckpointWhole ends the machine before every step in which a checkpoint is made, and behind the
-// last, with all, some or nothing of what was not synced on the disk. The store has what was flushed, and once
-// Checkpoint has returned the checkpoint has it too.
+// TestACrashLeavesACheckpointWhole crashes the machine before every step of making a checkpoint, and after the last
+// one, with all, some or none of the unsynced data on the disk. The store has all flushed data, and so has the
+// checkpoint once Checkpoint has returned.
 func TestACrashLeavesACheckpointWhole(t *testing.T) {
 	t.Parallel()
 	for name, keys := range rings() {
@@ -48,7 +48,7 @@ func TestACrashLeavesACheckpointWhole(t *testing.T) {
 			for i, left := range left {
 				for _, dir := range []string{"state", "saved"} {
 					if dir == "saved" && i < made {
-						continue // its owner knows of none
+						continue // Checkpoint has not returned
 					}
 					s, err := Open(dir, Options{Keys: keys, ReadOnly: dir == "saved", fs: left}, nil)
 					if err != nil {
@@ -70,8 +70,8 @@ func TestACrashLeavesACheckpointWhole(t *testing.T) {
 	}
 }
 
-// TestACheckpointOnABrokenDisk fails one step of making a checkpoint after another, once for want of room and once
-// otherwise. It is an error of the caller, who does not wait; and unless a flush failed, the store goes on.
+// TestACheckpointOnABrokenDisk makes one step of a checkpoint after another fail, once because the disk is full and
+// once with another error. The caller gets the error without waiting. Unless a flush failed, the store continues.
 func TestACheckpointOnABrokenDisk(t *testing.T) {
 	t.Parallel()
 	for name, keys := range rings() {

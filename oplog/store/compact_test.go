@@ -25,8 +25,8 @@ func at(t *testing.T, s *Store, key, value string) {
 	}
 }
 
-// TestCompactLeavesNoDeletedRow: what was deleted or replaced is in no file once Compact has returned, and what was
-// not is there.
+// TestCompactLeavesNoDeletedRow: when Compact has returned, no file contains deleted or replaced rows, and all other
+// rows are present.
 func TestCompactLeavesNoDeletedRow(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -49,7 +49,7 @@ func TestCompactLeavesNoDeletedRow(t *testing.T) {
 		at(t, s, fmt.Sprint("row", i), text)
 	}
 	flush()
-	it, err := s.Snapshot() // keeps the first tables on the disk, also when pebble merges them before it is asked
+	it, err := s.Snapshot() // keeps the first tables on the disk, even if pebble merges them earlier
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestCompactLeavesNoDeletedRow(t *testing.T) {
 	select {
 	case err := <-done:
 		t.Errorf("it returned with files open that hold what was deleted: %v", err)
-	case <-time.After(10 * removalPoll): // it goes on waiting
+	case <-time.After(10 * removalPoll): // Compact still waits
 	}
 	it.Close()
 	if err := <-done; err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestACrashLeavesWholeBatches ends the machine before every write, sync, rename, link and remove, with all, some or
-// nothing of what was not synced on the disk, while batches are written, flushed and merged. What is there afterwards
-// is some batch with all before it, and none before the last flush that had returned.
+// TestACrashLeavesWholeBatches crashes the machine before every write, sync, rename, link and remove, with all, some
+// or none of the unsynced data on the disk, while batches are written, flushed and merged. The store then holds a
+// batch and all batches before it, at least up to the last completed flush.
 func TestACrashLeavesWholeBatches(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -69,7 +69,7 @@ func TestACrashLeavesWholeBatches(t *testing.T) {
 					if err != nil || at < c.flushed {
 						t.Fatalf("step %d (%s), left %d: at %d, flushed %d: %v", i, c.op, j, at, c.flushed, err)
 					}
-					must(t, commitBatch(s, at+1)) // it goes on
+					must(t, commitBatch(s, at+1)) // the store can be written
 					must(t, s.Close())
 				}
 			}

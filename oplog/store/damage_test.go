@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestNoFlipIsServed flips bits of all files of a closed store. A reader gets what was written or ErrDamaged, or the
-// store does not open; Check finds what readers find.
+// TestNoFlipIsServed flips bits in all files of a closed store. A reader gets the written value or ErrDamaged, or the
+// store does not open. Check finds the damage that readers find.
 func TestNoFlipIsServed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: opens files again and again, one after the other")
@@ -33,7 +33,7 @@ func TestNoFlipIsServed(t *testing.T) {
 					files, err := filepath.Glob(filepath.Join(copied, pattern))
 					must(t, err)
 					file := files[rng.IntN(len(files))]
-					if info, err := os.Stat(file); err != nil || info.Size() == 0 { // a plain marker is its name
+					if info, err := os.Stat(file); err != nil || info.Size() == 0 { // a plain marker file is empty
 						must(t, err)
 						continue
 					}
@@ -51,7 +51,7 @@ func TestNoFlipIsServed(t *testing.T) {
 					switch {
 					case err == nil && at == batches:
 						ends.Add(kind, rafttest.Dead)
-					case err == nil && kind == "list of tables": // it ends at an earlier flush, whole: the log leads on
+					case err == nil && kind == "list of tables": // it ends at an earlier flush, and the Raft log has the rest
 						ends.Add(kind, rafttest.Caught)
 					case !errors.Is(err, ErrDamaged):
 						t.Fatalf("bit %d of %s: at %d, %v", bit, filepath.Base(file), at, err)
@@ -71,7 +71,7 @@ func TestNoFlipIsServed(t *testing.T) {
 	}
 }
 
-// TestNoFlipUnderAnOpenStoreIsServed flips bits of the tables of a store that is open, and has read none of them.
+// TestNoFlipUnderAnOpenStoreIsServed flips bits in the tables of an open store that has not read them yet.
 func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 	}
 }
 
-// written is the directory of a closed store that has so many batches, in several tables.
+// newClosedStore returns the directory of a closed store with a number of batches, in several tables.
 func newClosedStore(t *testing.T, o Options) (dir string, batches int) {
 	t.Helper()
 	dir, batches = filepath.Join(t.TempDir(), "state"), 60

@@ -8,12 +8,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// faulty is a file system in memory that calls a hook before everything that changes it, and can be left as a crash
-// of the machine leaves it.
+// faultyFS is an in-memory file system that calls a hook before every change. It can be reset to its state after a
+// crash of the machine.
 type faultyFS struct {
 	vfs.FS
 	mu   sync.Mutex
-	hook func(op, name string) error // nil: nothing
+	hook func(op, name string) error // nil: no hook
 }
 
 func (f *faultyFS) set(hook func(op, name string) error) {

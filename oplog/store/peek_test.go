@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fillVectors writes n rows of a vector's size next to small ones that come with them, as a state's records do.
+// fillVectors writes n rows of the size of vectors, each with the small rows that a record of a state adds.
 func fillVectors(t testing.TB, s *Store, n int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -38,7 +38,7 @@ func vectorKey(table byte, k int) []byte {
 	return binary.BigEndian.AppendUint64([]byte{table}, uint64(k))
 }
 
-// TestPeek: a snapshot shows the same without a copy as with one, in any order of asking.
+// TestPeek: a snapshot returns the same values with and without a copy, in any order of reads.
 func TestPeek(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{NoSync: true, Buffer: 256 << 10}, nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// BenchmarkPeek reads 40 of 100,000 vectors, as a question does for its nearest rows.
+// BenchmarkPeek reads 40 of 100,000 vectors, as a query does for its nearest rows.
 func BenchmarkPeek(b *testing.B) {
 	s, err := Open(b.TempDir(), Options{NoSync: true}, nil)
 	if err != nil {

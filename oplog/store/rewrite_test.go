@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed: a store is read and written while its files are brought under
-// the active key; then the old key goes, and the store opens with the new one alone.
+// TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed: a store is read and written while its files are rewritten
+// under the active key. Then the old key is removed, and the store opens with the new key only.
 func TestFilesAreRewrittenUnderAnotherKeyWhileTheyAreUsed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestStatsCountWhatTheFilesAre: the counts from events match what pebble has, while tables are flushed and merged
+// TestStatsCountWhatTheFilesAre: the counts from events match those of pebble, while tables are flushed and merged
 // and after the store is opened again.
 func TestStatsCountWhatTheFilesAre(t *testing.T) {
 	t.Parallel()
@@ -71,8 +71,8 @@ func TestStatsCountWhatTheFilesAre(t *testing.T) {
 	}
 }
 
-// TestDamageIsCountedAndNamed: a block that is not what was written is counted when a reader meets it, and when the
-// check does, plain and sealed, and its file is named, once.
+// TestDamageIsCountedAndNamed: a damaged block is counted when a reader or Check finds it, plain and encrypted, and
+// its file is reported once.
 func TestDamageIsCountedAndNamed(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestDamageIsCountedAndNamed(t *testing.T) {
 			o := Options{Keys: keys, NoSync: true}
 			s, err := Open(dir, o, nil)
 			must(t, err)
-			value := make([]byte, 256<<10) // of several sealed blocks: the last of them may have been read already when a table is opened
+			value := make([]byte, 256<<10) // spans several sealed blocks, because opening a table may already read the last one
 			rand.NewChaCha8([32]byte{}).Read(value)
 			for n := range 64 {
 				at(t, s, strconv.Itoa(n), string(value[n<<12:(n+1)<<12]))

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// Get is the value of a key as it is now.
+// Get returns the current value of a key.
 func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
 	snap, err := s.Snapshot()
 	if err != nil {
@@ -23,14 +23,14 @@ func (s *Store) Get(key []byte) (value []byte, ok bool, err error) {
 	return bytes.Clone(value), ok, err
 }
 
-// rowsOfABatch is so many that a batch does not fit into one block.
+// rowsOfABatch is large enough that a batch does not fit one block.
 const rowsOfABatch = 40
 
-func rowKey(n, i int) []byte { return fmt.Appendf(nil, "row/%06d/%03d", i, n) } // neighbours are of different batches
+func rowKey(n, i int) []byte { return fmt.Appendf(nil, "row/%06d/%03d", i, n) } // neighbouring rows belong to different batches
 
 var placeKey = []byte("place")
 
-// write commits batch n: its place and its rows.
+// commitBatch commits batch n: its number and its rows.
 func commitBatch(s *Store, n int) error {
 	b := s.Batch()
 	defer b.Close()
@@ -45,8 +45,8 @@ func commitBatch(s *Store, n int) error {
 	return b.Commit()
 }
 
-// place is the last batch that a store has, of which, and of those before it, it has all rows, and of none behind it
-// any.
+// lastBatch returns the last batch of a store. It fails unless the store has all rows of this and the earlier
+// batches, and none of later ones.
 func lastBatch(s *Store) (int, error) {
 	v, ok, err := s.Get(placeKey)
 	if err != nil {
@@ -85,7 +85,7 @@ func rings() map[string]*seal.Ring {
 	return map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})}
 }
 
-// TestABatchReadsItself: over what was there, and drops of ranges in it.
+// TestABatchReadsItself: a batch reads its own rows and range deletions over the existing rows.
 func TestABatchReadsItself(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "state"), Options{NoSync: true}, nil)
 	must(t, err)
@@ -127,7 +127,7 @@ func TestABatchReadsItself(t *testing.T) {
 	}
 }
 
-// TestABuiltStoreHasItsRows, in their own tables, and rows out of order are rejected.
+// TestABuiltStoreHasItsRows: a built store holds its rows in its own tables. Rows out of order are rejected.
 func TestABuiltStoreHasItsRows(t *testing.T) {
 	for name, keys := range rings() {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestABuiltStoreHasItsRows(t *testing.T) {
 	}
 }
 
-// TestASealedStoreShowsNothing: no part of a key or a value is in any file, nor in any file's name.
+// TestASealedStoreShowsNothing: no file and no file name contains a part of a key or a value.
 func TestASealedStoreShowsNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	keys := rings()["sealed"]

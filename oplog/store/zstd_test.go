@@ -11,8 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestPebbleReadsItsZstd writes tables of zstd blocks and reads them back: with cgo on, pebble compresses through the
-// module that go.mod puts in DataDog's place.
+// TestPebbleReadsItsZstd writes tables with zstd blocks and reads them back. With cgo, pebble compresses through the
+// module that go.mod puts in place of DataDog's.
 func TestPebbleReadsItsZstd(t *testing.T) {
 	t.Parallel()
 	o := &pebble.Options{FS: vfs.NewMem(), FormatMajorVersion: pebble.FormatNewest}

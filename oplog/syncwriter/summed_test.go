@@ -7,7 +7,8 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// TestSummed: what was written is whole; with any bit changed, a byte more or less, or nothing, it is not.
+// TestSummed: written content is valid. With any changed bit, an added or a missing byte, or no bytes at all, it is
+// not.
 func TestSummed(t *testing.T) {
 	for _, text := range []string{"", "{}\n", "at index 7: damaged\n"} {
 		raw := syncwriter.AppendSum([]byte(text))

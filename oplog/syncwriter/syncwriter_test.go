@@ -19,7 +19,7 @@ func (s *syncs) Sync() error {
 	return s.err
 }
 
-// TestWriter: no more than a part of a file waits for its sync, and a sync that fails fails the write.
+// TestWriter: no more than Every bytes of a file are unsynced, and a failed sync fails the write.
 func TestWriter(t *testing.T) {
 	var out bytes.Buffer
 	s := &syncs{buf: &out}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAnswersBeforeABreak: a connection breaks while answers come in over it. Each of its exchanges gets its answer or
-// the break, and no answer meets a channel that the break has closed.
+// TestAnswersBeforeABreak: a connection breaks while answers arrive. Each exchange gets its answer or an error, and
+// no answer is sent to a channel that is closed because of the break.
 func TestAnswersBeforeABreak(t *testing.T) {
 	t.Parallel()
 	const rounds, askers, asks = 400, 16, 8

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// peer is a host that answers forwarded entries as a test says, and rejects appends.
+// peer is a host that answers forwarded entries with a function of the test, and rejects appends.
 type peer struct {
 	Host
 	id      uint32
@@ -48,14 +48,14 @@ func (p *peer) Serve(ctx context.Context, c *Inbound, f wire.Frame) error {
 	return c.Reply(f, wire.OpForwardOK, &wire.ForwardOK{Outcome: []byte(p.forward(ctx, string(m.Entry)))})
 }
 
-// pair is a member that asks and a member that answers.
+// transportPair is a requesting member and an answering one.
 type transportPair struct {
 	t     *testing.T
 	pool  *Pool
 	addr  string
 	dials atomic.Int64
 	mu    sync.Mutex
-	conns []net.Conn // of the asking side
+	conns []net.Conn // of the requesting member
 }
 
 func startPair(t *testing.T, forward func(ctx context.Context, entry string) string) *transportPair {
@@ -63,7 +63,7 @@ func startPair(t *testing.T, forward func(ctx context.Context, entry string) str
 	return startPairOn(t, forward, func(ln net.Listener) net.Listener { return ln })
 }
 
-// startPairOn starts a pair whose answering side has a listener of the test's.
+// startPairOn starts a pair whose answering member uses the listener of the test.
 func startPairOn(t *testing.T, forward func(ctx context.Context, entry string) string, over func(net.Listener) net.Listener) *transportPair {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -101,8 +101,8 @@ func (p *transportPair) ask(ctx context.Context, entry string) (string, error) {
 	return string(ok.Outcome), err
 }
 
-// TestExchangesShareAConnection: the peer answers none of many requests before it has read all of them, so they are
-// under way at once; one connection carries them, and each gets its own answer.
+// TestExchangesShareAConnection: the peer answers no request before it has read all of them, so they run at the same
+// time. One connection carries them, and each gets its own answer.
 func TestExchangesShareAConnection(t *testing.T) {
 	t.Parallel()
 	const many = 50
@@ -129,7 +129,7 @@ func TestExchangesShareAConnection(t *testing.T) {
 	}
 }
 
-// TestABrokenConnectionEndsItsExchanges: none of those that wait for an answer waits on, and the next one has a new
+// TestABrokenConnectionEndsItsExchanges: all waiting exchanges end with an error, and the next one uses a new
 // connection.
 func TestABrokenConnectionEndsItsExchanges(t *testing.T) {
 	t.Parallel()
@@ -163,7 +163,8 @@ func TestABrokenConnectionEndsItsExchanges(t *testing.T) {
 	}
 }
 
-// TestAnExchangeThatGivesUpLeavesTheOthers: its answer comes too late and is dropped; the connection stays.
+// TestAnExchangeThatGivesUpLeavesTheOthers: the late answer to a canceled exchange is dropped, and the connection
+// stays.
 func TestAnExchangeThatGivesUpLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
@@ -196,8 +197,8 @@ func TestAnExchangeThatGivesUpLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// TestASilentPeerIsDialedAnew: a peer that has answered nothing for an election may be gone without a word, however
-// short each caller waited; a caller that waits on hears what comes all the same.
+// TestASilentPeerIsDialedAnew: a peer without any answer for an election timeout may be dead, so a new connection is
+// dialed, however short each caller waited. A caller that still waits on the old connection gets its answer.
 func TestASilentPeerIsDialedAnew(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
@@ -234,8 +235,8 @@ func TestASilentPeerIsDialedAnew(t *testing.T) {
 	}
 }
 
-// TestALateCallerLeavesTheOthers: through a slow leader, a thousand forwards with random deadlines; those that end
-// without an outcome ended by their own deadlines.
+// TestALateCallerLeavesTheOthers: a thousand requests with random deadlines are forwarded through a slow leader. A
+// request without an outcome ended by its own deadline only.
 func TestALateCallerLeavesTheOthers(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, func(ctx context.Context, entry string) string {
@@ -247,7 +248,7 @@ func TestALateCallerLeavesTheOthers(t *testing.T) {
 	})
 	var asking sync.WaitGroup
 	var late, answered atomic.Int64
-	begin := make(chan struct{}, 100) // so many at a time
+	begin := make(chan struct{}, 100) // limits the concurrent requests
 	for i := range 1000 {
 		begin <- struct{}{}
 		asking.Go(func() {
@@ -276,8 +277,8 @@ func TestALateCallerLeavesTheOthers(t *testing.T) {
 	}
 }
 
-// TestAnotherNodeIsNotAsked: a request for one member reaches no other that answers at its address, and those for
-// that one go on.
+// TestAnotherNodeIsNotAsked: if another member answers at the address, it does not get the request. Requests for that
+// member succeed.
 func TestAnotherNodeIsNotAsked(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 2)

@@ -21,7 +21,7 @@ import (
 
 const helloSecret = "a secret that must not travel 12345678"
 
-// member starts a member with these secrets, the first its own.
+// member starts a member with the given secrets; the first one is its own.
 func member(t *testing.T, id uint32, dial func(context.Context, string) (net.Conn, error), secrets ...string) (*Transport, string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,8 +53,8 @@ func readFrame(t *testing.T, nc net.Conn) wire.Frame {
 	return f
 }
 
-// TestAListenerInAMembersPlaceLearnsNothing: who listens at a dead member's address and does not know the secret hears
-// an id and a nonce. It can show neither to another member.
+// TestAListenerInAMembersPlaceLearnsNothing: a listener at a dead member's address that does not know the secret
+// receives only an id and a nonce, which are useless against other members.
 func TestAListenerInAMembersPlaceLearnsNothing(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,7 +76,7 @@ func TestAListenerInAMembersPlaceLearnsNothing(t *testing.T) {
 			ok.SetChecksum()
 			b, _ := wire.AppendPack(nil, wire.OpClusterHelloOK, 0, ok, false)
 			_, _ = nc.Write(b)
-			_, _ = r.Next() // nothing more comes
+			_, _ = r.Next() // the dialer sends nothing more
 		}
 		heard <- all.Bytes()
 	}()
@@ -118,9 +118,8 @@ func TestAListenerInAMembersPlaceLearnsNothing(t *testing.T) {
 	}
 }
 
-// TestARefusalIsLoggedOnce: a node with another secret tries again and again. The member that rejects it says so
-// once, and once more after the node was admitted. Who asks for a proof alone learns whether the secret is the same,
-// and is not logged.
+// TestARefusalIsLoggedOnce: a node with another secret retries again and again. The member that rejects it logs that
+// once, and once more after the node was admitted. A client that only checks its secret (CheckSecret) is not logged.
 func TestARefusalIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	answers, addr := member(t, 2, nil, helloSecret)
@@ -142,7 +141,7 @@ func TestARefusalIsLoggedOnce(t *testing.T) {
 		if err := nc.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(io.Discard, nc); err != nil { // until the member has ended the connection, and so has logged
+		if _, err := io.Copy(io.Discard, nc); err != nil { // until the member has ended the connection and has logged
 			t.Fatal(err)
 		}
 	}
@@ -169,12 +168,12 @@ func TestARefusalIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// discards is a connection to nowhere.
+// discardConn discards all writes.
 type discardConn struct{ net.Conn }
 
 func (discardConn) Write(b []byte) (int, error) { return len(b), nil }
 
-// TestARecordedHelloProvesNothing: a whole handshake was recorded; played to the member again, it ends at the proof.
+// TestARecordedHelloProvesNothing: a recorded handshake that is replayed to the member fails at the proof.
 func TestARecordedHelloProvesNothing(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -215,7 +214,7 @@ func TestARecordedHelloProvesNothing(t *testing.T) {
 	}
 }
 
-// recorded notes what is written.
+// recordingConn records all writes.
 type recordingConn struct {
 	net.Conn
 	mu *sync.Mutex
@@ -229,7 +228,7 @@ func (r *recordingConn) Write(b []byte) (int, error) {
 	return r.Conn.Write(b)
 }
 
-// TestMacsAreThoseOfTheVectors: an implementation of the protocol in another language arrives at the same;
+// TestMacsAreThoseOfTheVectors compares the MACs with test vectors for implementations in other languages.
 // wire/testdata has the frames.
 func TestMacsAreThoseOfTheVectors(t *testing.T) {
 	t.Parallel()
@@ -259,13 +258,13 @@ func TestMacsAreThoseOfTheVectors(t *testing.T) {
 	}
 }
 
-// keyOf is a key of 32 equal bytes.
+// keyOf returns a key of 32 equal bytes.
 func keyOf(b byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(bytes.Repeat([]byte{b}, ed25519.SeedSize))
 }
 
-// TestASignatureIsGoodForOneHello: a signature proves a key over the nonces, ids, purpose, address and direction that
-// it was made for, and over no others.
+// TestASignatureIsGoodForOneHello: a signature is valid only for the nonces, ids, purpose, address and direction that
+// it was made for.
 func TestASignatureIsGoodForOneHello(t *testing.T) {
 	t.Parallel()
 	made := func() (*handshake, *wire.RaftHello) {
@@ -300,13 +299,13 @@ func TestASignatureIsGoodForOneHello(t *testing.T) {
 	}
 }
 
-// TestSecretsRotate: two members that have one secret in common know each other, whoever dials and whichever is its
+// TestSecretsRotate: two members with a common secret accept each other, whichever dials and whichever secret is its
 // own.
 func TestSecretsRotate(t *testing.T) {
 	t.Parallel()
 	older, newer, none := "the older secret "+helloSecret, "the newer secret "+helloSecret, "another secret "+helloSecret
 	for _, c := range []struct {
-		a, b string // own and others
+		a, b string // own secret and others
 		met  bool
 	}{
 		{older, older, true}, {older, older + "," + newer, true}, {older + "," + newer, newer + "," + older, true},

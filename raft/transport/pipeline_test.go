@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestHalfAnAnswerIsNone: a connection breaks off when the follower has taken one of two frames. The library asks the
-// answer, not the error, how far the follower is.
+// TestHalfAnAnswerIsNone: a connection breaks after the follower has accepted one of two frames. The answer must not
+// report success, because the Raft library reads the follower's position from the answer and not from the error.
 func TestHalfAnAnswerIsNone(t *testing.T) {
 	t.Parallel()
 	here, there := net.Pipe()
@@ -34,8 +34,8 @@ func TestHalfAnAnswerIsNone(t *testing.T) {
 	}
 }
 
-// TestAPipelineEndsWithARefusal: the library looks at no answer after a rejection. It closes a pipeline from the
-// goroutine that sends, so sending must not wait for answers to be looked at.
+// TestAPipelineEndsWithARefusal: after a rejection, the Raft library reads no more answers. It closes a pipeline from
+// the goroutine that sends, so sending must not wait until answers are read.
 func TestAPipelineEndsWithARefusal(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, nil)

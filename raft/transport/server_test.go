@@ -14,11 +14,12 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// starving is a peer port whose process is out of descriptors while starved is set.
+// starvingListener is the listener of a peer port. While starved is set, it fails as if the process had no
+// descriptors left.
 type starvingListener struct {
 	net.Listener
 	starved atomic.Bool
-	failed  chan struct{} // holds a token after a failed attempt
+	failed  chan struct{} // holds a value after a failed accept
 }
 
 func (s *starvingListener) Accept() (net.Conn, error) {
@@ -34,7 +35,7 @@ func (s *starvingListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// TestThePeerPortOutlivesTheLackOfDescriptors: a failed accept does not end it.
+// TestThePeerPortOutlivesTheLackOfDescriptors: the peer port continues after a failed accept.
 func TestThePeerPortOutlivesTheLackOfDescriptors(t *testing.T) {
 	t.Parallel()
 	under := make(chan *starvingListener, 1)
@@ -55,8 +56,8 @@ func TestThePeerPortOutlivesTheLackOfDescriptors(t *testing.T) {
 	}
 }
 
-// TestStrangersTakeNoPeersPlace: connections that say nothing are few at a time, the oldest goes first, and all are
-// closed soon; a peer gets in next to them.
+// TestStrangersTakeNoPeersPlace: the number of connections that send nothing is limited. The oldest is closed first,
+// and all are closed soon. A peer can connect at the same time.
 func TestStrangersTakeNoPeersPlace(t *testing.T) {
 	t.Parallel()
 	p := startPair(t, func(_ context.Context, entry string) string { return entry })

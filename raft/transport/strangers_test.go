@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestStrangersFillNoLog: whoever reaches the peer port and knows no secret, whatever it does there and however often,
-// is logged a bounded number of times.
+// TestStrangersFillNoLog: clients that reach the peer port without the secret cause only a limited number of log
+// lines, whatever they send and however often.
 func TestStrangersFillNoLog(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
@@ -34,7 +34,7 @@ func TestStrangersFillNoLog(t *testing.T) {
 		tr := New(o, &peer{id: 2}, ln)
 		tr.Serve()
 		t.Cleanup(func() { tr.Close(); tr.Wait() })
-		// until the member has ended the connection, and so has logged
+		// meet returns when the member has ended the connection and has logged
 		meet := func(hellos ...*wire.ClusterHello) {
 			t.Helper()
 			nc, err := net.Dial("tcp", ln.Addr().String())
@@ -49,11 +49,11 @@ func TestStrangersFillNoLog(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := nc.Write(b); err != nil {
-					return // it has ended it
+					return // the member has ended the connection
 				}
 			}
 			if err := nc.(*net.TCPConn).CloseWrite(); err == nil {
-				_, _ = io.Copy(io.Discard, nc) // it may be reset
+				_, _ = io.Copy(io.Discard, nc) // the connection may be reset
 			}
 		}
 		lines := func() int {
@@ -69,8 +69,8 @@ func TestStrangersFillNoLog(t *testing.T) {
 		for range 5 {
 			damaged := hello(7)
 			damaged.ProtocolVersion++
-			meet(hello(7))           // leaves
-			meet(hello(7), hello(7)) // proves nothing
+			meet(hello(7))           // disconnects
+			meet(hello(7), hello(7)) // sends no proof
 			meet(damaged)
 		}
 		if n := lines(); n > 1 {

@@ -46,7 +46,7 @@ func TestChildrenSeeNoSecretsAndNoDescriptors(t *testing.T) {
 	if !strings.Contains(env, "CLAUDE_SSH_DAEMON_CHILD=1\n") {
 		t.Error("the mark of the daemon is missing")
 	}
-	if fds := spawnAndRead(t, socket, "ls /proc/self/fd"); len(strings.Fields(fds)) > 4 { // 0, 1, 2 and ls's own
+	if fds := spawnAndRead(t, socket, "ls /proc/self/fd"); len(strings.Fields(fds)) > 4 { // 0, 1, 2 and that of ls
 		t.Errorf("a child has descriptors %q", fds)
 	}
 	if sig := spawnAndRead(t, socket, "grep SigIgn /proc/self/status"); !strings.Contains(sig, "0000000000000000") {
@@ -96,7 +96,7 @@ func TestSignalEndsTheDaemonAndItsChildren(t *testing.T) {
 	}
 }
 
-// zombie reports whether a process has ended and was not waited for: a container may have no init that does.
+// zombie reports whether a process has ended and was not waited for. A container may have no init that waits.
 func zombie(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -119,7 +119,7 @@ func TestNewDaemonTakesTheSocketOver(t *testing.T) {
 	if _, errs, code := run(t, program(t, "-serve", "-socket", socket, "-token-file", file)); code != 0 {
 		t.Fatalf("exit %d, %q", code, errs)
 	}
-	if err := syscall.Kill(first, syscall.SIGTERM); err != nil { // it leaves its successor's socket alone
+	if err := syscall.Kill(first, syscall.SIGTERM); err != nil { // it does not remove the socket of its successor
 		t.Fatal(err)
 	}
 	suite.Eventually(t, "the first daemon to end", func() bool { return errors.Is(syscall.Kill(first, 0), syscall.ESRCH) || zombie(first) })
@@ -143,7 +143,7 @@ func TestMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(log), "serving Prometheus counters on ") // said before the launcher ended
+	_, rest, _ := strings.Cut(string(log), "serving Prometheus counters on ") // logged before the launcher ended
 	addr, _, ok := strings.Cut(rest, "/metrics\n")
 	if !ok {
 		t.Fatalf("no address in %q", log)

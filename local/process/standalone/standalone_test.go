@@ -24,7 +24,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// asProgram in the environment makes the test binary the program, so that tests run real processes.
+// asProgram is an environment variable that makes the test binary run the program, so that tests use real processes.
 const asProgram = "CAIRN_TEST_BE_CLAUSTRUM"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func program(t testing.TB, args ...string) *exec.Cmd {
 	c := exec.CommandContext(t.Context(), os.Args[0], args...)
-	c.Env = append(os.Environ(), asProgram+"=1", "SHELL=/bin/sh") // what a user's login shell does is not to be tested
+	c.Env = append(os.Environ(), asProgram+"=1", "SHELL=/bin/sh") // not the login shell of the user
 	return c
 }
 
@@ -44,7 +44,7 @@ func program(t testing.TB, args ...string) *exec.Cmd {
 func run(t testing.TB, c *exec.Cmd) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errb bytes.Buffer
-	c.Stdout, c.Stderr = &out, &errb // pipes: a daemon that kept them would keep this call from returning
+	c.Stdout, c.Stderr = &out, &errb // pipes: if the daemon kept them open, this call would not return
 	err := c.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -55,10 +55,10 @@ func run(t testing.TB, c *exec.Cmd) (stdout, stderr string, code int) {
 
 const token = " a token with spaces "
 
-// daemon starts one and returns its socket. It is stopped with the test.
+// daemon starts a daemon and returns its socket. The daemon stops when the test ends.
 func daemon(t testing.TB, args ...string) (socket string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "d") // a socket's path is short
+	dir, err := os.MkdirTemp("", "d") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func stop(t testing.TB, socket string) {
 	c.Env = append(c.Env, "CLAUDE_RPC_TOKEN="+token)
 	ctx, cancel := context.WithTimeout(context.Background(), suite.Patience)
 	defer cancel()
-	c2 := exec.CommandContext(ctx, c.Path, c.Args[1:]...) // the test's own context has ended in a cleanup
+	c2 := exec.CommandContext(ctx, c.Path, c.Args[1:]...) // in a cleanup, the context of the test has ended
 	c2.Env = c.Env
 	if out, err := c2.CombinedOutput(); err != nil || len(out) != 0 {
 		t.Errorf("stop: %v, %q", err, out)

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/state"
 )
 
-// TestWhyAFileIsNotWritten: the reason is told without the temporary file's path, also when several things failed at
-// once.
+// TestWhyAFileIsNotWritten: the error does not contain the path of the temporary file, even if several things failed
+// at once.
 func TestWhyAFileIsNotWritten(t *testing.T) {
 	full := &fs.PathError{Op: "write", Path: "/home/a/.tmp-1", Err: syscall.ENOSPC}
 	moved := &os.LinkError{Op: "rename", Old: "/home/a/.tmp-1", New: "/home/a/x", Err: syscall.EACCES}

@@ -69,7 +69,7 @@ func TestParseTopic(t *testing.T) {
 	}
 }
 
-// A hostDoor lets everything be done to the host. It leaves it undone while it is idle.
+// A hostDoor allows all operations on the host. If it is idle, it reports success without running them.
 type hostDoor struct {
 	api.Host
 	idle bool
@@ -84,7 +84,7 @@ func (d hostDoor) Do(ctx context.Context, _ api.Caller, _ *api.Op, request any) 
 	return &api.Nothing{}, request.(*api.HostRequest).Run(ctx)
 }
 
-// TestActsAreDoneByTheDoor: what the door does not call has no effect on the host.
+// TestActsAreDoneByTheDoor: an operation that the door does not run has no effect on the host.
 func TestActsAreDoneByTheDoor(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -111,7 +111,8 @@ func TestActsAreDoneByTheDoor(t *testing.T) {
 	}
 }
 
-// TestFieldsInAQuery: a field's value in the query of a target arrives whole, whatever signs it has.
+// TestFieldsInAQuery: the value of a field in the query of a target arrives unchanged, whatever characters it
+// contains.
 func TestFieldsInAQuery(t *testing.T) {
 	t.Parallel()
 	const value = "R&D a+b=c #1/ü?"

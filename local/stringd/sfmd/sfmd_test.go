@@ -94,7 +94,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text stops the parser, and every block it names can be found within the text.
+// FuzzParse: every text can be parsed, and every block that Parse returns can be found within the text.
 func FuzzParse(f *testing.F) {
 	f.Add("---\ntitle: x\n---\n<!-- #a -->\n[@s S](t)\n<!-- /a -->\n# H {#i}\n```act.x\nCLI e\n  a: string\n```\n")
 	f.Add("``` \n~~~\n[a][@b]\n[!include:x]()")
@@ -109,8 +109,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestLongDocuments: the work of reading a document grows with its length, whatever it is full of. Some seconds are
-// enough for these; if each line looked through all others, they would take minutes.
+// TestLongDocuments: the time to parse a document is linear in its length, whatever it contains. These documents take
+// less than some seconds; a quadratic parser would take minutes.
 func TestLongDocuments(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "it weighs time, which the detector falsifies")

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The requests that read and set a terminal's modes.
+// getModes and setModes are the ioctl requests that read and set the modes of a terminal.
 const getModes, setModes = unix.TIOCGETA, unix.TIOCSETA
 
 // killSession kills the process group of the shell. The jobs get SIGHUP when the terminal closes.

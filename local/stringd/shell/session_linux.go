@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The requests that read and set a terminal's modes.
+// getModes and setModes are the ioctl requests that read and set the modes of a terminal.
 const getModes, setModes = unix.TCGETS, unix.TCSETS
 
 // killSession kills every process of a session, because a shell with job control gives each job its own process

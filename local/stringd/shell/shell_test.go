@@ -21,7 +21,7 @@ func alive(pid int) bool {
 	return err == nil && !strings.HasPrefix(string(b), "Z")
 }
 
-// tried is a shell whose commands are run, or cut off.
+// tried is a shell under test.
 type tried struct {
 	*Shell
 	t    *testing.T
@@ -29,7 +29,7 @@ type tried struct {
 }
 
 func try(t *testing.T, grace time.Duration) tried {
-	if signal.Ignored(os.Interrupt) { // of a background job: a child would ignore it too, which a node sees to
+	if signal.Ignored(os.Interrupt) { // the tests run as a background job: children would ignore it too, so catch it as a node does
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
 	s := tried{New(Config{Environ: os.Environ(), Temp: t.TempDir(), Grace: grace}), t, t.TempDir()}
@@ -37,7 +37,7 @@ func try(t *testing.T, grace time.Duration) tried {
 	return s
 }
 
-// says runs a command that ends.
+// says runs a command and checks its output.
 func (s tried) says(cmd, want string) {
 	s.t.Helper()
 	out, err := s.Run(s.t.Context(), s.home, cmd, suite.Patience)
@@ -46,7 +46,7 @@ func (s tried) says(cmd, want string) {
 	}
 }
 
-// cut runs a command that is stopped when it has said a line, which is returned.
+// cut runs a command and cancels it after its first line of output. It returns the output.
 func (s tried) cut(cmd string) string {
 	s.t.Helper()
 	ctx, stop := context.WithCancel(s.t.Context())
@@ -69,7 +69,7 @@ func (s tried) cut(cmd string) string {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		said := l.buf.all()
-		return strings.Contains(said, "\n") && !strings.Contains(said, "\x1e") // which ends the command before
+		return strings.Contains(said, "\n") && !strings.Contains(said, "\x1e") // the marker of the previous command
 	})
 	stop()
 	out := <-ended
@@ -79,7 +79,7 @@ func (s tried) cut(cmd string) string {
 	return out.Text
 }
 
-// What is cut off is interrupted, and the shell goes on with what it knows.
+// A canceled command is interrupted, and the shell keeps its variables.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	s := try(t, suite.Patience)
@@ -92,7 +92,7 @@ func TestInterrupt(t *testing.T) {
 	s.says("echo clean$v", "cleankept")
 }
 
-// A program that will not be interrupted goes with its shell, and whatever takes too long ends.
+// A program that ignores the interrupt is killed with its shell, and a command over its timeout ends.
 func TestStubborn(t *testing.T) {
 	t.Parallel()
 	s := try(t, 50*time.Millisecond)
@@ -108,7 +108,7 @@ func TestStubborn(t *testing.T) {
 	}
 }
 
-// The last words of a shell are told, also when a process that left it has its terminal; and nothing else of it.
+// The last output of a shell is returned, even if a process that left its session keeps the terminal open.
 func TestLastWords(t *testing.T) {
 	t.Parallel()
 	s := try(t, suite.Patience)
@@ -156,7 +156,7 @@ func TestOnceLeavesNothing(t *testing.T) {
 		t.Errorf("cut off: %+v", out)
 	}
 	suite.Eventually(t, "what it had started is dead", func() bool { return !alive(bg) })
-	for _, timeout := range []time.Duration{50 * time.Millisecond, time.Nanosecond} { // over before it begins
+	for _, timeout := range []time.Duration{50 * time.Millisecond, time.Nanosecond} { // the second timeout ends before the command begins
 		if out := once(t.Context(), "sleep 1000", timeout); !out.TimedOut {
 			t.Errorf("%+v", out)
 		}

@@ -91,7 +91,7 @@ func (w *testState) backup(dir string, since oplog.Index) error {
 	return err
 }
 
-// put backs up a world, or fails the test.
+// put backs up the state, or fails the test.
 func (w *testState) put(dir string, since oplog.Index) {
 	w.t.Helper()
 	if err := w.backup(dir, since); err != nil {
@@ -178,7 +178,7 @@ func TestEveryPointIsReached(t *testing.T) {
 		!strings.Contains(err.Error(), "the oldest is of ") {
 		t.Errorf("a time before the first: %v", err)
 	}
-	cut := oplog.Time((w.ms - 1500) * 1000) // between the last two writes but one and two
+	cut := oplog.Time((w.ms - 1500) * 1000) // between the second and the third write from the end
 	at, err := Restore(t.Context(), dir, filepath.Join(t.TempDir(), "s.db"), Target{Time: cut}, nil)
 	if err != nil || at.Index != w.at-2 {
 		t.Errorf("restore to a time: %+v, %v; want index %d", at, err, w.at-2)
@@ -275,7 +275,7 @@ func TestAMissingFileIsFound(t *testing.T) {
 	if at, err := restore(Target{Index: ends[1]}); err != nil || at.Index != ends[1] {
 		t.Errorf("restore to what is before the gap: %+v, %v", at, err)
 	}
-	w.put(dir, ends[1]) // closes it
+	w.put(dir, ends[1]) // closes the gap
 	if rep, err := Verify(t.Context(), dir, "", nil); err != nil || rep.End != w.st.Point() {
 		t.Errorf("with a file that closes the gap: %+v, %v", rep, err)
 	}
@@ -335,7 +335,7 @@ func TestARangeAroundAStateIsNoGap(t *testing.T) {
 	first := w.at
 	w.put(dir, 0)
 	w.remember(2)
-	w.put(dir, 0) // of a node that was behind when it was asked
+	w.put(dir, 0) // from a node that was behind
 	w.remember(2)
 	w.put(dir, first)
 	for _, keep := range []int{2, 1} {
@@ -363,7 +363,7 @@ func TestAPruneThatIsCutShort(t *testing.T) {
 	w.remember(2)
 	w.put(dir, 0)
 	good := bytesOf(t, last)
-	if err := errors.Join(os.Remove(last), os.MkdirAll(filepath.Join(last, "x"), 0o700)); err != nil { // it cannot be removed
+	if err := errors.Join(os.Remove(last), os.MkdirAll(filepath.Join(last, "x"), 0o700)); err != nil { // a directory that cannot be removed
 		t.Fatal(err)
 	}
 	if removed, err := Prune(dir, 1); err == nil {
