@@ -90,7 +90,7 @@ func (c *Client) readAnswer() (a answer, err error) {
 
 // readStream joins the chunks and the summary of a stream into one object.
 func (c *Client) readStream(begin answer) (answer, error) {
-	whole := map[string]json.RawMessage{}
+	joined := map[string]json.RawMessage{}
 	for {
 		a, err := c.readAnswer()
 		if err != nil {
@@ -98,15 +98,15 @@ func (c *Client) readStream(begin answer) (answer, error) {
 		}
 		for _, part := range []json.RawMessage{a.Chunk, a.Summary} {
 			if len(part) > 0 {
-				if err := json.Unmarshal(part, &whole); err != nil {
+				if err := json.Unmarshal(part, &joined); err != nil {
 					return a, err
 				}
 			}
 		}
 		if a.Kind == "stream_end" {
-			delete(whole, "runtime_events")
-			whole["kind"] = json.RawMessage(fmt.Sprintf("%q", begin.Response))
-			a.raw, err = kit.JSON(whole)
+			delete(joined, "runtime_events")
+			joined["kind"] = json.RawMessage(fmt.Sprintf("%q", begin.Response))
+			a.raw, err = kit.JSON(joined)
 			return a, err
 		}
 	}

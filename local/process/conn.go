@@ -103,7 +103,7 @@ func (c *conn) drain() {
 	defer due.Stop()
 	for {
 		c.mu.Lock()
-		idle, room := c.inFlight == 0, c.freed
+		idle, freed := c.inFlight == 0, c.freed
 		c.draining = c.draining || idle
 		c.mu.Unlock()
 		if idle {
@@ -115,7 +115,7 @@ func (c *conn) drain() {
 			return
 		}
 		select {
-		case <-room:
+		case <-freed:
 		case <-c.done:
 			return
 		case <-due.C:

@@ -39,6 +39,6 @@
 //   - A frame holds at most 32 KiB. Frames are kept as long as the process is in the table, the older ones in files.
 //   - A client that reads slowly, or not at all, delays no other client and no process. Frames are not queued for a
 //     connection; its writer reads them from the store when the client can receive them.
-//   - The exit frame is the last frame of a process. It comes at most five seconds after the process has ended, even if
-//     a descendant holds the pipes open.
+//   - The exit frame is the last frame of a process. It comes at most five seconds after the process has ended, even
+//     if a descendant holds the pipes open.
 package process

@@ -20,18 +20,18 @@ func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 		return do
 	}
 	return func(s *Server) (result any, err error) {
-		refused := s.withPermission(m.name, *m.needs, func() error {
+		denied := s.withPermission(m.name, *m.needs, func() error {
 			result, err = do(s)
 			return nil
 		})
-		return result, cmp.Or(refused, err)
+		return result, cmp.Or(denied, err)
 	}
 }
 
 // withPermission runs do if the door allows the operation. name is the method in the error.
-func (s *Server) withPermission(name string, what hostOperation, do func() error) error {
+func (s *Server) withPermission(name string, op hostOperation, do func() error) error {
 	denied := rpcErrorf(codeMethod, "%s is not allowed on this node", strings.TrimPrefix(name, "server."))
-	return s.cfg.Door.Act(s.Ctx, what, denied, func(context.Context) error { return do() })
+	return s.cfg.Door.Act(s.Ctx, op, denied, func(context.Context) error { return do() })
 }
 
 // Alone is the door of a program without a memory server. It allows the scopes that Config.Door lists.

@@ -128,9 +128,9 @@ type fileBody struct {
 // setID makes the two parts of the answer line around the content.
 func (b *fileBody) setID(id any) {
 	const mark = "\uE000" // the id may contain it too, but precedes it
-	whole := encodeAnswer(id, readResult(mark, true), nil)
-	at := bytes.LastIndex(whole, []byte(mark))
-	b.head, b.tail = whole[:at], whole[at+len(mark):]
+	line := encodeAnswer(id, readResult(mark, true), nil)
+	at := bytes.LastIndex(line, []byte(mark))
+	b.head, b.tail = line[:at], line[at+len(mark):]
 }
 
 // next appends the next piece of the answer line, and reports whether it is the last one.

@@ -39,7 +39,7 @@ func (s *Server) git(dir string, args ...string) (out, all string, err error) {
 func (s *Server) gitFiles(dir string, args ...string) (out, all string, err error) {
 	listing, _, err := s.git(dir, git.ListFilters...)
 	// Git exits with 1 if there are no filters.
-	if none, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && none.ExitCode() == 1) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == 1) {
 		return "", "", err
 	}
 	off, err := git.Filters(listing)

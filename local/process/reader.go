@@ -68,14 +68,14 @@ func (c *conn) throttle(beforeWait func()) bool {
 	for {
 		c.mu.Lock()
 		ok := c.inFlight < maxInFlight && len(c.answers)+c.lateBytes < maxAnswerBytes && c.queuedBytes < maxQueuedBytes
-		room := c.freed
+		freed := c.freed
 		c.mu.Unlock()
 		if ok {
 			return true
 		}
 		beforeWait()
 		select {
-		case <-room:
+		case <-freed:
 		case <-c.done:
 			return false
 		}

@@ -109,13 +109,13 @@ func backfill(_ context.Context, c *call) (any, error) {
 	}
 	const all = 1 << 30
 	limit, err := c.count("limit", all, all)
-	per, err2 := c.count("perTranscriptLimit", all, all)
+	perFile, err2 := c.count("perTranscriptLimit", all, all)
 	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
-	own := c.fields.Flag("workspaceOnly", true)
+	ownOnly := c.fields.Flag("workspaceOnly", true)
 	return c.runInBackground(transcripts, func(ctx context.Context, job *call, r *backfillRun) error {
-		return job.s.withPermission(ctx, api.UseFiles, func() error { return job.replay(ctx, r, own, limit, per) })
+		return job.s.withPermission(ctx, api.UseFiles, func() error { return job.replay(ctx, r, ownOnly, limit, perFile) })
 	})
 }
 
@@ -132,10 +132,10 @@ func backfillRunState(_ context.Context, c *call) (any, error) {
 }
 
 // replay captures the tool calls of session files, the newest file first.
-func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per int) error {
+func (c *call) replay(ctx context.Context, r *backfillRun, ownOnly bool, limit, perFile int) error {
 	found := sessionFiles{}
-	found.transcripts(c.s.cfg.Transcripts, c.w, own)
-	found.rollouts(ctx, c.s.cfg.Rollouts, c.w, own)
+	found.transcripts(c.s.cfg.Transcripts, c.w, ownOnly)
+	found.rollouts(ctx, c.s.cfg.Rollouts, c.w, ownOnly)
 	files := found.newest()
 	files = files[:min(len(files), limit)]
 	r.update(func(t *Tally) { t.Files = len(files) })
@@ -144,7 +144,7 @@ func (c *call) replay(ctx context.Context, r *backfillRun, own bool, limit, per 
 			return badRequest("backfill stopped; run it again to continue")
 		}
 		r.update(func(t *Tally) { t.Scanned++ })
-		if err := c.transcript(ctx, r, f, per); err != nil {
+		if err := c.transcript(ctx, r, f, perFile); err != nil {
 			if errors.Is(err, errClusterUnavailable) {
 				return err
 			}
@@ -167,13 +167,13 @@ var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 // sessionFiles maps session files to their modification times.
 type sessionFiles map[string]time.Time
 
-// add adds the wanted .jsonl files of a directory whose names have a prefix. It ignores links, pipes, and directories
+// add adds the matching .jsonl files of a directory whose names have a prefix. It ignores links, pipes, and directories
 // that cannot be read.
-func (f sessionFiles) add(dir, prefix string, wanted func(path string) bool) {
+func (f sessionFiles) add(dir, prefix string, match func(path string) bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), prefix) || filepath.Ext(path) != ".jsonl" || !wanted(path) {
+		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), prefix) || filepath.Ext(path) != ".jsonl" || !match(path) {
 			continue
 		}
 		if i, err := e.Info(); err == nil {
@@ -187,10 +187,10 @@ func (f sessionFiles) newest() []string {
 	return slices.SortedFunc(maps.Keys(f), func(a, b string) int { return cmp.Or(f[b].Compare(f[a]), strings.Compare(a, b)) })
 }
 
-// transcripts adds the session files of Claude Code: those of the workspace if own is set, otherwise all.
-func (f sessionFiles) transcripts(root string, w Workspace, own bool) {
+// transcripts adds the session files of Claude Code: those of the workspace if ownOnly is set, otherwise all.
+func (f sessionFiles) transcripts(root string, w Workspace, ownOnly bool) {
 	var dirs []string
-	if own {
+	if ownOnly {
 		for _, p := range []string{w.Dir, w.Top} {
 			for _, enc := range []string{strings.ReplaceAll(p, "/", "-"), strings.NewReplacer("/", "-", ".", "-").Replace(p),
 				notAlnum.ReplaceAllString(p, "-")} {
@@ -254,15 +254,15 @@ func (b *batch) flush(ctx context.Context) error {
 		_, err := api.Capture.Ask(wctx, b.c.s.cfg.Memory,
 			&api.CaptureRequest{Said: outputs, Make: func(clean []api.Said) ([]api.CapturedEvent, error) { return b.events(wctx, clean) }})
 		cancel()
-		var known *oplog.Error
+		var opErr *oplog.Error
 		switch {
 		case err == nil:
 			b.r.update(func(t *Tally) { t.Captured += len(b.observations) })
 			return nil
 		case errors.Is(err, oplog.ErrEventKnown):
 			continue
-		case errors.As(err, &known) &&
-			(known.Kind == oplog.Unavailable || known.Kind == oplog.UnknownOutcome || known.Kind == oplog.NotLeader),
+		case errors.As(err, &opErr) &&
+			(opErr.Kind == oplog.Unavailable || opErr.Kind == oplog.UnknownOutcome || opErr.Kind == oplog.NotLeader),
 			errors.Is(err, context.DeadlineExceeded):
 		default:
 			return b.c.s.publicError("backfill", err)
@@ -291,11 +291,11 @@ func (b *batch) events(ctx context.Context, clean []api.Said) ([]api.CapturedEve
 		}
 		b.observed = true
 	}
-	fresh, err := b.fresh(ctx)
+	unstored, err := b.unstored(ctx)
 	if err != nil {
 		return nil, err
 	}
-	stored := len(b.observations) - len(fresh)
+	stored := len(b.observations) - len(unstored)
 	b.r.update(func(t *Tally) {
 		if first {
 			t.SkippedDuplicate += stored
@@ -303,20 +303,20 @@ func (b *batch) events(ctx context.Context, clean []api.Said) ([]api.CapturedEve
 			t.Captured += stored
 		}
 	})
-	b.observations = fresh
-	return api.Each(fresh, b.c.event), nil
+	b.observations = unstored
+	return api.Each(unstored, b.c.event), nil
 }
 
-// fresh returns the observations that are not stored yet, without repeats.
-func (b *batch) fresh(ctx context.Context) (fresh []*observation, err error) {
+// unstored returns the observations that are not stored yet, without repeats.
+func (b *batch) unstored(ctx context.Context) (unstored []*observation, err error) {
 	seen := map[string]bool{}
 	known, err := b.c.s.knownEvents(ctx, b.c.ns, b.observations)
 	for i, id := range known {
 		o := b.observations[i]
 		if key := o.Session + "\x00" + string(o.hash); !seen[key] && id.Event == 0 {
 			seen[key] = true
-			fresh = append(fresh, o)
+			unstored = append(unstored, o)
 		}
 	}
-	return fresh, err
+	return unstored, err
 }

@@ -50,7 +50,7 @@ type federatedHit struct {
 
 // federateSearch searches the workspaces whose users have consented. Memories of other protocols are not included.
 func federateSearch(ctx context.Context, c *call) (any, error) {
-	most, err := c.count("maxWorkspaces", maxWorkspaces, maxWorkspaces)
+	limit, err := c.count("maxWorkspaces", maxWorkspaces, maxWorkspaces)
 	k, err2 := c.count("k", 5, maxK)
 	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
@@ -62,13 +62,13 @@ func federateSearch(ctx context.Context, c *call) (any, error) {
 	hits, seen := []federatedHit{}, map[string]bool{}
 	for _, w := range c.s.servedWorkspaces() {
 		ns := w.Namespace(c.s.cfg.NS)
-		if len(seen) == most || seen[ns] || !strings.HasPrefix(w.Key, prefix) || !c.s.consents(w) {
+		if len(seen) == limit || seen[ns] || !strings.HasPrefix(w.Key, prefix) || !c.s.consents(w) {
 			continue
 		}
 		seen[ns] = true
-		other := *c
-		other.w, other.ns, other.ownOnly = w, ns, true
-		found, err := other.search(ctx)
+		sub := *c
+		sub.w, sub.ns, sub.ownOnly = w, ns, true
+		found, err := sub.search(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -78,9 +78,9 @@ func export(ctx context.Context, c *call) (any, error) {
 // exportLines returns the lines of an event and its summary, preceded by that of its session if first is set.
 func exportLines(x api.CapturedMemory, payload []byte, first bool) (lines []byte, err error) {
 	add := func(table string, row kit.Object) {
-		b, fault := kit.JSON(kit.Object{"table", table, "row", row})
-		if fault != nil {
-			err = fault
+		b, jsonErr := kit.JSON(kit.Object{"table", table, "row", row})
+		if jsonErr != nil {
+			err = jsonErr
 		}
 		lines = append(append(lines, b...), '\n')
 	}

@@ -81,7 +81,7 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	b, done := c.backlog()
 	defer done()
 	released := b.selectClaims(func(h *claim) bool { return !h.busy() })
-	o := &offers{backlog: b, events: []kit.Object{}, n: n, room: maxClaimBytes}
+	o := &offers{backlog: b, events: []kit.Object{}, limit: n, bytesLeft: maxClaimBytes}
 	// This many payloads of the largest size fit a page.
 	for ids := range slices.Chunk(released[:min(len(released), n)], maxClaimBytes/maxClaimPayload) {
 		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory, &api.CapturesRequest{Workspace: c.ns, Events: ids, Payloads: maxClaimBytes})
@@ -117,12 +117,12 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 	return kit.Object{"events", o.events}, nil
 }
 
-// offers collects the events of an answer: at most n, with at most room bytes of payloads.
+// offers collects the events of an answer: at most limit events, with at most bytesLeft bytes of payloads.
 type offers struct {
 	*backlog
-	events  []kit.Object
-	n, room int
-	full    bool // there are more
+	events           []kit.Object
+	limit, bytesLeft int
+	full             bool // there are more
 }
 
 // add claims the events of a page. If not all fit, it sets the Next of the page to the first that does not.
@@ -133,13 +133,13 @@ func (o *offers) add(page *api.CapturesPage) {
 		if from.Model != "" || err != nil || x.Event.Payload == nil || len(text) > maxClaimPayload || o.claims[x.Event.ID].busy() {
 			continue
 		}
-		if o.full = len(o.events) == o.n || len(text) > o.room; o.full {
+		if o.full = len(o.events) == o.limit || len(text) > o.bytesLeft; o.full {
 			page.Next = x.Seq
 			return
 		}
-		held := cmp.Or(o.claims[x.Event.ID], &claim{eventTime: x.Event.At})
-		held.until, o.claims[x.Event.ID] = time.Now().Add(claimTimeout), held
-		o.room -= len(text)
+		offered := cmp.Or(o.claims[x.Event.ID], &claim{eventTime: x.Event.At})
+		offered.until, o.claims[x.Event.ID] = time.Now().Add(claimTimeout), offered
+		o.bytesLeft -= len(text)
 		o.events = append(o.events,
 			kit.Object{"id", x.Event.ID, "ts", int64(x.Event.At) / 1000, "sessionId", x.Event.Session, "tool", x.Event.Tool,
 				"inputHash", hex.EncodeToString(x.Event.Hash), "payloadJson", string(text), "tokensEst", x.Event.Tokens})
@@ -149,10 +149,10 @@ func (o *offers) add(page *api.CapturesPage) {
 // busy reports whether an event must not be offered.
 func (h *claim) busy() bool { return h != nil && (h.skipped || time.Now().Before(h.until)) }
 
-// selectClaims returns the events of the matching claims, sorted.
-func (b *backlog) selectClaims(which func(*claim) bool) (ids []oplog.EventID) {
+// selectClaims returns the events of the claims that match selects, sorted.
+func (b *backlog) selectClaims(match func(*claim) bool) (ids []oplog.EventID) {
 	for id, h := range b.claims {
-		if which(h) {
+		if match(h) {
 			ids = append(ids, id)
 		}
 	}

@@ -132,11 +132,11 @@ func (c *call) decode(req []byte) error {
 		req = bytes.ToValidUTF8(req, []byte("\uFFFD"))
 	}
 	err := json.Unmarshal(req, &c.fields)
-	_, other := errors.AsType[*json.UnmarshalTypeError](err)
+	_, wrongType := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
 	case err == nil && c.fields != nil:
 		return nil
-	case err == nil || other: // valid JSON, but not an object
+	case err == nil || wrongType: // valid JSON, but not an object
 		return errors.New("unknown request kind: undefined")
 	}
 	return errors.New("invalid json: " + jsonFault(err))
@@ -192,14 +192,14 @@ func (b badRequest) Error() string { return string(b) }
 // publicError returns the error that the client gets. It logs an internal error.
 func (s *Server) publicError(kind string, err error) error {
 	var bad badRequest
-	var known *oplog.Error
+	var opErr *oplog.Error
 	switch {
 	case errors.As(err, &bad):
 		return bad
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return errors.New("not enough voters answered in time; retry")
-	case errors.As(err, &known) && known.Kind != oplog.Internal && known.Kind != oplog.Corrupt:
-		return errors.New(known.Text)
+	case errors.As(err, &opErr) && opErr.Kind != oplog.Internal && opErr.Kind != oplog.Corrupt:
+		return errors.New(opErr.Text)
 	}
 	s.Log.Error("request failed", "kind", kind, "err", err)
 	return errors.New("internal error")

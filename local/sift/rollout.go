@@ -12,11 +12,11 @@ import (
 )
 
 // rollouts adds the rollouts of Codex, of a workspace or of all. Each day has its own directory.
-func (f sessionFiles) rollouts(ctx context.Context, root string, w Workspace, own bool) {
+func (f sessionFiles) rollouts(ctx context.Context, root string, w Workspace, ownOnly bool) {
 	days, _ := filepath.Glob(filepath.Join(root, "[0-9]*", "[0-9]*", "[0-9]*")) // a root that is an invalid pattern has none
 	for _, day := range days {
 		if i, err := os.Lstat(day); err == nil && i.IsDir() {
-			f.add(day, "rollout-", func(path string) bool { return ctx.Err() == nil && (!own || w.contains(rolloutDir(path))) })
+			f.add(day, "rollout-", func(path string) bool { return ctx.Err() == nil && (!ownOnly || w.contains(rolloutDir(path))) })
 		}
 	}
 }

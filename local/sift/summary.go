@@ -134,15 +134,16 @@ func textLines(v any) (all []string) {
 // allStrings iterates over the strings in a value, those of objects in the order of their keys.
 func allStrings(v any) iter.Seq[string] { return func(yield func(string) bool) { walk(v, yield) } }
 
-// walk calls f for each string in a value until f returns false. It reports whether f always returned true.
-func walk(v any, f func(string) bool) bool {
+// walk calls visit for each string in a value until visit returns false. It reports whether visit always returned
+// true.
+func walk(v any, visit func(string) bool) bool {
 	switch v := v.(type) {
 	case string:
-		return f(v)
+		return visit(v)
 	case []any:
-		return !slices.ContainsFunc(v, func(x any) bool { return !walk(x, f) })
+		return !slices.ContainsFunc(v, func(x any) bool { return !walk(x, visit) })
 	case map[string]any:
-		return !slices.ContainsFunc(slices.Sorted(maps.Keys(v)), func(k string) bool { return !walk(v[k], f) })
+		return !slices.ContainsFunc(slices.Sorted(maps.Keys(v)), func(k string) bool { return !walk(v[k], visit) })
 	}
 	return true
 }
@@ -289,12 +290,12 @@ func extraWords(payload any, summary string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// truncate cuts a text to a number of bytes, at a character boundary.
-func truncate(s string, most int) string {
-	if len(s) <= most {
+// truncate cuts a text to at most limit bytes, at a character boundary.
+func truncate(s string, limit int) string {
+	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "")
+	return strings.ToValidUTF8(s[:limit], "")
 }
 
 // oneLine puts a text on one line of at most n characters.

@@ -35,8 +35,8 @@ type toolUse struct {
 // maxPending bounds the uses that wait for a result. Further uses are not captured.
 const maxPending = 10_000
 
-// transcript captures the tool calls of a session file that have a result, at most per of them.
-func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per int) error {
+// transcript captures the tool calls of a session file that have a result, at most limit of them.
+func (c *call) transcript(ctx context.Context, r *backfillRun, path string, limit int) error {
 	f, err := openRegular(path)
 	if err != nil {
 		return errors.New("transcript not readable: " + errorText(err))
@@ -48,7 +48,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 	count := 0
 	for raw, err := range kit.Lines(f, maxLine) {
 		switch {
-		case count >= per:
+		case count >= limit:
 			return b.flush(ctx)
 		case errors.Is(err, kit.ErrLongLine):
 			r.update(func(t *Tally) { t.Broken++ })
@@ -71,7 +71,7 @@ func (c *call) transcript(ctx context.Context, r *backfillRun, path string, per 
 				continue
 			}
 			u, ok := pending[bl.ToolUseID]
-			if !ok || count >= per {
+			if !ok || count >= limit {
 				continue
 			}
 			delete(pending, bl.ToolUseID)

@@ -87,11 +87,11 @@ func (l *streams) subscribe(agent string) *subscriber {
 }
 
 // remove ends the matching streams.
-func (l *streams) remove(which func(*subscriber) bool) {
+func (l *streams) remove(match func(*subscriber) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.subscribers = slices.DeleteFunc(l.subscribers, func(f *subscriber) bool {
-		ends := which(f)
+		ends := match(f)
 		if ends {
 			close(f.events)
 		}

@@ -137,10 +137,10 @@ func (r *registry) byToken(token string) (found agent, ok bool) {
 }
 
 // change computes a new list from the old one, writes it to disk, and then uses it.
-func (r *registry) change(f func([]agent) []agent) error {
+func (r *registry) change(edit func([]agent) []agent) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := f(append([]agent{}, r.list...)) // an empty list is [] in the file, not null
+	next := edit(append([]agent{}, r.list...)) // an empty list is [] in the file, not null
 	var out bytes.Buffer
 	if err := json.Indent(&out, kit.MustJSON(next), "", "  "); err != nil {
 		return err

@@ -180,11 +180,11 @@ func (l *sessions) listLocked(agent string) (out []*session) {
 }
 
 // remove removes the matching sessions and closes them.
-func (l *sessions) remove(which func(*session) bool) int {
+func (l *sessions) remove(match func(*session) bool) int {
 	l.mu.Lock()
 	var removed []*session
 	l.order = slices.DeleteFunc(l.order, func(x *session) bool {
-		if !which(x) {
+		if !match(x) {
 			return false
 		}
 		removed = append(removed, x)

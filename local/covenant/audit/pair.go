@@ -65,10 +65,10 @@ func (l *Log) checkSealed(name string, f *journal.File) error {
 
 // fileEnd describes the end of one of the files.
 type fileEnd struct {
-	lines uint64
-	whole int64  // bytes of complete lines
-	torn  bool   // an incomplete line follows
-	last  []byte // the last complete line
+	lines         uint64
+	completeBytes int64  // bytes of complete lines
+	torn          bool   // an incomplete line follows
+	last          []byte // the last complete line
 }
 
 func (l *Log) readEnd(f *journal.File) (e fileEnd, err error) {
@@ -78,7 +78,7 @@ func (l *Log) readEnd(f *journal.File) (e fileEnd, err error) {
 		}
 		if e.torn = !bytes.HasSuffix(line, []byte("\n")); !e.torn {
 			e.lines++
-			e.whole += int64(len(line))
+			e.completeBytes += int64(len(line))
 			e.last = append(e.last[:0], line...)
 		}
 	}
@@ -105,11 +105,11 @@ func (l *Log) recoverTail() error {
 	ev, ch, err := l.readEnds()
 	if err == nil && ch.torn {
 		l.log.Warn("audit anchor torn by a crash, cut off", "index", ch.lines)
-		err = l.chain.Cut(ch.whole)
+		err = l.chain.Cut(ch.completeBytes)
 	}
 	if err == nil && ev.torn && ch.lines == ev.lines {
 		l.log.Warn("audit event torn by a crash, cut off", "index", ev.lines)
-		err = l.events.Cut(ev.whole)
+		err = l.events.Cut(ev.completeBytes)
 	}
 	if err != nil {
 		return err

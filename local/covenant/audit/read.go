@@ -62,9 +62,9 @@ func (l *Log) Each(visit func(*Event)) error {
 // Offset is the byte offset of a line.
 type Offset int64
 
-// Last returns the offsets of the newest wanted events, oldest first: at most limit, none older than since. It reads
-// backwards, so its cost depends on the events that it visits and not on the size of the file.
-func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out []Offset, err error) {
+// Last returns the offsets of the newest matching events, oldest first: at most limit, none older than since. It
+// reads backwards, so its cost depends on the events that it visits and not on the size of the file.
+func (r *Reader) Last(limit uint64, since uint64, match func(*Event) bool) (out []Offset, err error) {
 	if limit == 0 {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (r *Reader) Last(limit uint64, since uint64, wanted func(*Event) bool) (out
 		if e.Timestamp < since {
 			return false
 		}
-		if wanted(&e) {
+		if match(&e) {
 			out = append(out, p)
 		}
 		return uint64(len(out)) < limit
@@ -91,27 +91,27 @@ const readSize = 64 << 10
 // backwards calls visit with the complete lines, including their newlines, from the last to the first, until visit
 // returns false.
 func (r *Reader) backwards(visit func(p Offset, line []byte) bool) error {
-	var have []byte // bytes that were read, from at on, and not visited yet
+	var unvisited []byte // bytes that were read, from at on, and not visited yet
 	for at := r.Size(); at > 0; {
-		n := min(at, max(readSize, int64(len(have)))) // doubles for long lines
+		n := min(at, max(readSize, int64(len(unvisited)))) // doubles for long lines
 		at -= n
-		buf := make([]byte, n, n+int64(len(have)))
+		buf := make([]byte, n, n+int64(len(unvisited)))
 		if _, err := r.ReadAt(buf, at); err != nil {
 			return err
 		}
-		have = append(buf, have...)
-		for len(have) > 0 {
-			start := bytes.LastIndexByte(have[:len(have)-1], '\n') + 1
+		unvisited = append(buf, unvisited...)
+		for len(unvisited) > 0 {
+			start := bytes.LastIndexByte(unvisited[:len(unvisited)-1], '\n') + 1
 			if start == 0 && at > 0 {
 				break // the line begins before at
 			}
-			line := have[start:]
-			have = have[:start]
+			line := unvisited[start:]
+			unvisited = unvisited[:start]
 			if bytes.HasSuffix(line, []byte("\n")) && !visit(Offset(at+int64(start)), line) { // skips an incomplete line
 				return nil
 			}
 		}
-		if len(have) > journal.MaxLine {
+		if len(unvisited) > journal.MaxLine {
 			return kit.ErrLongLine
 		}
 	}

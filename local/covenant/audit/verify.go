@@ -109,43 +109,43 @@ func (r *Report) checkEvent(line, stored []byte, anchored bool) {
 func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fresh := Log{dir: l.dir, keys: l.keys, tail: zeroHash}
-	if fresh.pair, err = l.openPair(journal.Create, ".new"); err != nil {
+	remaining := Log{dir: l.dir, keys: l.keys, tail: zeroHash}
+	if remaining.pair, err = l.openPair(journal.Create, ".new"); err != nil {
 		return 0, err
 	}
 	for stored, err := range l.events.Lines() {
 		if err != nil {
-			return 0, errors.Join(err, fresh.discard())
+			return 0, errors.Join(err, remaining.discard())
 		}
 		line := openLine(l.keys, stored)
 		var e Event
 		if json.Unmarshal(line, &e) != nil || !bytes.HasSuffix(stored, []byte("\n")) || e.Timestamp < before {
 			purged++
-		} else if err := fresh.write(line, e); err != nil {
-			return 0, errors.Join(err, fresh.discard())
+		} else if err := remaining.write(line, e); err != nil {
+			return 0, errors.Join(err, remaining.discard())
 		}
 	}
 	if purged == 0 {
-		return 0, fresh.discard()
+		return 0, remaining.discard()
 	}
 	cutoff := max(before, l.cutoff)
-	err = errors.Join(fresh.events.Flush(), fresh.chain.Flush(), fresh.events.Sync(), fresh.chain.Sync(),
+	err = errors.Join(remaining.events.Flush(), remaining.chain.Flush(), remaining.events.Sync(), remaining.chain.Sync(),
 		// Also syncs the names of the new files.
 		syncwriter.Replace(l.path(cutoffFile), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600))
 	if err != nil {
-		return 0, errors.Join(err, fresh.discard())
+		return 0, errors.Join(err, remaining.discard())
 	}
-	if err = fresh.chain.Rename(l.path(chainFile)); err == nil {
+	if err = remaining.chain.Rename(l.path(chainFile)); err == nil {
 		err = syncwriter.Dir(l.dir) // the chain must be replaced on disk before the events
 	}
 	if err == nil {
-		err = fresh.events.Rename(l.path(eventsFile))
+		err = remaining.events.Rename(l.path(eventsFile))
 	}
 	if err != nil {
-		return 0, errors.Join(err, fresh.close())
+		return 0, errors.Join(err, remaining.close())
 	}
 	_ = l.close() // the renamed files have replaced them
-	l.pair, l.rows, l.tail, l.cutoff, l.consistent = fresh.pair, fresh.rows, fresh.tail, cutoff, true
+	l.pair, l.rows, l.tail, l.cutoff, l.consistent = remaining.pair, remaining.rows, remaining.tail, cutoff, true
 	return purged, syncwriter.Dir(l.dir) // without the sync, a crash could bring the old events back
 }
 

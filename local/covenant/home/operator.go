@@ -38,27 +38,27 @@ func (h *Home) ResolveOperator() {
 }
 
 func (h *Home) resolveOnce() error {
-	known, err := h.findOperator()
-	if err == nil && known == nil {
+	operator, err := h.findOperator()
+	if err == nil && operator == nil {
 		if err = h.proposeOperator(); err == nil || errors.Is(err, oplog.ErrHasOperator) {
-			known, err = h.findOperator()
+			operator, err = h.findOperator()
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if known == nil {
+	if operator == nil {
 		return errors.New("the operator is not there yet")
 	}
-	h.Operator = AgentID{known.Display, known.Key}
+	h.Operator = AgentID{operator.Display, operator.Key}
 	if h.Operator.Pubkey == keyText(h.local) {
 		h.signer = h.local
 	} else {
-		public, err := b58.Decode(known.Key)
+		public, err := b58.Decode(operator.Key)
 		if err != nil {
 			return err
 		}
-		if h.signer, err = openOperatorKey(h.Config.Secret, known.Sealed, public); err != nil {
+		if h.signer, err = openOperatorKey(h.Config.Secret, operator.Sealed, public); err != nil {
 			return err
 		}
 		if h.signer == nil {

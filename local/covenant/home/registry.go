@@ -133,12 +133,12 @@ func (r *registry) register(token []byte, agent *AgentID, now uint64) error {
 		Prefix: b58.Encode(token)[:PrefixShown]})
 }
 
-// Revoke revokes the live tokens that which selects.
-func (r *registry) Revoke(now uint64, which func(Registration) bool) error {
+// Revoke revokes the live tokens that match selects.
+func (r *registry) Revoke(now uint64, match func(Registration) bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, row := range slices.Clone(r.rows) {
-		if row.Revoked == 0 && which(row) {
+		if row.Revoked == 0 && match(row) {
 			if err := r.write(Registration{Token: row.Token, Revoked: now}); err != nil {
 				return err
 			}
@@ -151,13 +151,13 @@ func (r *registry) Revoke(now uint64, which func(Registration) bool) error {
 func (r *registry) Purge(before uint64) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rest := slices.DeleteFunc(slices.Clone(r.rows), func(row Registration) bool { return row.Revoked != 0 && row.Revoked < before })
-	n := len(r.rows) - len(rest)
+	remaining := slices.DeleteFunc(slices.Clone(r.rows), func(row Registration) bool { return row.Revoked != 0 && row.Revoked < before })
+	n := len(r.rows) - len(remaining)
 	if n == 0 {
 		return 0, nil
 	}
 	var lines []Registration
-	for _, row := range rest {
+	for _, row := range remaining {
 		end := Registration{Token: row.Token, Revoked: row.Revoked}
 		row.Revoked = 0
 		if lines = append(lines, row); end.Revoked != 0 {
@@ -167,7 +167,7 @@ func (r *registry) Purge(before uint64) (int, error) {
 	if err := r.file.Replace(lines...); err != nil {
 		return 0, err
 	}
-	r.rows = rest
+	r.rows = remaining
 	return n, nil
 }
 

@@ -77,27 +77,27 @@ func (j *Journal[T]) Commit(values ...T) error {
 // Replace rewrites the file with the given values. After an error the old file stays in use, unless a crash could
 // leave either of the two: then every later write fails.
 func (j *Journal[T]) Replace(values ...T) error {
-	fresh, err := Create(j.path+".new", j.place, j.keys)
+	next, err := Create(j.path+".new", j.place, j.keys)
 	if err != nil {
 		return err
 	}
 	for _, v := range values {
 		var line []byte
 		if line, err = kit.JSON(v); err == nil {
-			err = fresh.Append(line)
+			err = next.Append(line)
 		}
 		if err != nil {
 			break
 		}
 	}
-	if err = errors.Join(err, fresh.Flush(), fresh.Sync()); err == nil {
-		err = fresh.Rename(j.path)
+	if err = errors.Join(err, next.Flush(), next.Sync()); err == nil {
+		err = next.Rename(j.path)
 	}
 	if err != nil {
-		return errors.Join(err, fresh.Discard())
+		return errors.Join(err, next.Discard())
 	}
 	j.File.Close() // the renamed file has replaced it
-	j.File = fresh
+	j.File = next
 	j.broken = syncwriter.Dir(filepath.Dir(j.path))
 	return j.broken
 }

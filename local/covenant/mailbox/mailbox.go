@@ -220,24 +220,24 @@ func (b *Box) Take(now uint64, sender string) (json.RawMessage, error) {
 }
 
 // Tasks lists the unfinished tasks that an agent sent or is to receive, in order of arrival.
-func (b *Box) Tasks(who string) (entries []Entry) {
+func (b *Box) Tasks(agent string) (entries []Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, k := range b.order {
-		if k.Task.Sender == who || k.Task.Recipient == who {
+		if k.Task.Sender == agent || k.Task.Recipient == agent {
 			entries = append(entries, k.Entry)
 		}
 	}
 	return entries
 }
 
-// Queue lists the wanted tasks that an agent sent or is to receive: first the queued ones in their order, then the
+// Queue lists the matching tasks that an agent sent or is to receive: first the queued ones in their order, then the
 // leased ones by time and id.
-func (b *Box) Queue(who string, wanted func(Entry) bool) (entries []Entry) {
+func (b *Box) Queue(agent string, match func(Entry) bool) (entries []Entry) {
 	var leased []Entry
-	for _, e := range b.Tasks(who) {
+	for _, e := range b.Tasks(agent) {
 		switch {
-		case !wanted(e):
+		case !match(e):
 		case e.Lease == nil:
 			entries = append(entries, e)
 		default:

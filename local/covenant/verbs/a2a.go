@@ -198,12 +198,12 @@ func (s *Session) resolveRecipient(ctx context.Context, to home.AgentID) (home.A
 }
 
 // peerGate returns the capability check for sending to a peer or answering it.
-func peerGate(what string, with home.AgentID, id, label string) gate {
-	actions := slices.Compact([]string{"a2a." + what + "." + with.Display, "a2a." + what + "." + with.Pubkey})
+func peerGate(verb string, with home.AgentID, id, label string) gate {
+	actions := slices.Compact([]string{"a2a." + verb + "." + with.Display, "a2a." + verb + "." + with.Pubkey})
 	return gate{label: label, actions: actions,
-		missing: fmt.Sprintf(`a2a %s to %s requires capability "a2a.%s.%s".`, what, with.Display, what, with.Display),
+		missing: fmt.Sprintf(`a2a %s to %s requires capability "a2a.%s.%s".`, verb, with.Display, verb, with.Display),
 		allows:  func(sc scope) bool { return sc.allowsTask(with.Pubkey, id) },
-		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", what)}
+		reject:  fmt.Sprintf("a2a %s rejected by capability scope: peer or task does not match capability scope", verb)}
 }
 
 // recipientAccepts rejects a task if the recipient has not allowed the sender to send. An agent may always send to

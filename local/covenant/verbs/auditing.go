@@ -21,7 +21,7 @@ func recentAudit(f *serve.Fields) Action {
 		if err != nil {
 			return nil, errAuditUnreadable
 		}
-		places, err := reader.Last(limit, since, func(e *audit.Event) bool {
+		offsets, err := reader.Last(limit, since, func(e *audit.Event) bool {
 			var who struct {
 				Pubkey string `json:"pubkey"`
 			}
@@ -33,7 +33,7 @@ func recentAudit(f *serve.Fields) Action {
 		}
 		return protocol.StreamOrList(&protocol.Stream{Kind: "audit_events", Chunks: func(emit func(any) (bool, error)) error {
 			defer reader.Close()
-			for _, p := range places {
+			for _, p := range offsets {
 				line, err := reader.At(p)
 				if err != nil {
 					return errAuditUnreadable

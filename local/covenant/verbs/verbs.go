@@ -147,16 +147,16 @@ func operatorOnly(refusal string, do Action) Action {
 }
 
 // purgeVerb returns a verb that removes rows from before a time. Of a scope, it checks only before_ms.
-func purgeVerb(what string, do func(ctx context.Context, s *Session, before uint64) (uint64, error)) Verb {
+func purgeVerb(store string, do func(ctx context.Context, s *Session, before uint64) (uint64, error)) Verb {
 	return func(f *serve.Fields) Action {
 		before := f.Number("before_ms")
-		return requireGate(gate{label: what + ":purge", actions: []string{what + ".purge"},
-			missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, what, what),
+		return requireGate(gate{label: store + ":purge", actions: []string{store + ".purge"},
+			missing: fmt.Sprintf(`%s purge requires capability "%s.purge".`, store, store),
 			allows:  func(sc scope) bool { return sc.atMost("before_ms", before) },
-			reject:  what + " purge rejected by capability scope: before_ms does not match capability scope",
+			reject:  store + " purge rejected by capability scope: before_ms does not match capability scope",
 		}, func(ctx context.Context, s *Session) (any, error) {
 			purged, err := do(ctx, s, before)
-			return kit.Object{"kind", what + "_purged", "purged", purged}, err
+			return kit.Object{"kind", store + "_purged", "purged", purged}, err
 		})
 	}
 }

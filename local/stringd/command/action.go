@@ -127,11 +127,11 @@ func schema(a sfmd.Action) string {
 // actionRun runs one action.
 type actionRun struct {
 	*call
-	page   *state.Page
-	action sfmd.Action
-	env    map[string]string // $variables; only the text of the author may use them
-	values map[string]string // of fields
-	rest   []string          // arguments that no field took
+	page      *state.Page
+	action    sfmd.Action
+	env       map[string]string // $variables; only the text of the author may use them
+	values    map[string]string // of fields
+	extraArgs []string          // arguments that no field takes
 }
 
 // errHelp requests the schema of the action instead of a run.
@@ -234,7 +234,7 @@ func (p *actionRun) assignPositional(positional []string, empty bool) error {
 	if len(positional) > 0 && !takesRest {
 		return lang.Errorf(lang.InvalidPayload, "Too many arguments: %s", strings.Join(positional, " "))
 	}
-	p.rest = positional
+	p.extraArgs = positional
 	return nil
 }
 
@@ -317,8 +317,8 @@ func (p *actionRun) script(line string) string {
 		return `"${` + name + `}"`
 	}
 	all := func() string {
-		refs := make([]string, len(p.rest))
-		for i, r := range p.rest {
+		refs := make([]string, len(p.extraArgs))
+		for i, r := range p.extraArgs {
 			refs[i] = refer(r)
 		}
 		return strings.Join(refs, " ")

@@ -96,8 +96,8 @@ func (c *call) back() (string, error) {
 	}
 	last := c.History[len(c.History)-1]
 	c.History = c.History[:len(c.History)-1]
-	if fresh, err := c.reload(last); err == nil {
-		return c.showPage("Back to", fresh)
+	if reloaded, err := c.reload(last); err == nil {
+		return c.showPage("Back to", reloaded)
 	}
 	c.Doc, c.Dir = last, ""
 	return lang.Titled("Back to "+c.NameOf(last), last.Text), nil

@@ -291,11 +291,11 @@ func (c *call) replace() (string, error) {
 	case n > 1 && !all:
 		return "", lang.Errorf(lang.Conflict, "Text found %d times in %s. Add --all, or more of the text around it.", n, e.display)
 	}
-	many := ""
+	plural := ""
 	if n > 1 {
-		many = "s"
+		plural = "s"
 	}
-	return c.save(e, fmt.Sprintf("Replaced %d occurrence%s in %s", n, many, e.display), strings.ReplaceAll(e.text, old, new))
+	return c.save(e, fmt.Sprintf("Replaced %d occurrence%s in %s", n, plural, e.display), strings.ReplaceAll(e.text, old, new))
 }
 
 func (c *call) replaceLines(m []string) (string, error) {

@@ -100,28 +100,28 @@ type memoryArgs struct {
 
 // allNamespaces makes a command that reads memories. Without --ns it reads the whole database, because agents share
 // one memory.
-func allNamespaces(f func(*call, memoryArgs) (answer, error), known ...lang.Flag) func(*call) (string, error) {
-	return memoryCommand(f, func(*call) string { return "" }, known)
+func allNamespaces(f func(*call, memoryArgs) (answer, error), flags ...lang.Flag) func(*call) (string, error) {
+	return memoryCommand(f, func(*call) string { return "" }, flags)
 }
 
 // ownNamespace makes a command that stores, counts or removes memories. Without --ns it works in the agent's own
 // namespace.
-func ownNamespace(f func(*call, memoryArgs) (answer, error), known ...lang.Flag) func(*call) (string, error) {
-	return memoryCommand(f, func(c *call) string { return c.Agent.ID }, known)
+func ownNamespace(f func(*call, memoryArgs) (answer, error), flags ...lang.Flag) func(*call) (string, error) {
+	return memoryCommand(f, func(c *call) string { return c.Agent.ID }, flags)
 }
 
 // memoryCommand makes a command that reads its flags, chooses the namespace, and handles --help and --json.
-func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*call) string, known []lang.Flag) func(*call) (string, error) {
+func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*call) string, flags []lang.Flag) func(*call) (string, error) {
 	// Every command accepts the flags for the freshness of its answer.
-	if !slices.ContainsFunc(known, func(f lang.Flag) bool { return f.Name == afterFlag.Name }) {
-		known = append(known, afterFlag, consistencyFlag)
+	if !slices.ContainsFunc(flags, func(f lang.Flag) bool { return f.Name == afterFlag.Name }) {
+		flags = append(flags, afterFlag, consistencyFlag)
 	}
-	known = append(known, nsFlag, jsonFlag, helpFlag)
+	flags = append(flags, nsFlag, jsonFlag, helpFlag)
 	return func(c *call) (string, error) {
 		if c.args == "--help" {
-			return c.usage(known), nil
+			return c.usage(flags), nil
 		}
-		fl, text, err := lang.TakeFlags(c.args, known)
+		fl, text, err := lang.TakeFlags(c.args, flags)
 		if err != nil {
 			return "", err
 		}
@@ -156,11 +156,11 @@ type answer struct {
 	json any
 }
 
-func (c *call) usage(known []lang.Flag) string {
+func (c *call) usage(flags []lang.Flag) string {
 	d := c.find()
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage: %s\n---\n%s\n", d.usage, d.about)
-	for _, k := range known {
+	for _, k := range flags {
 		fmt.Fprintf(&b, "  %s\n", k.Name)
 	}
 	return strings.TrimRight(b.String(), "\n")

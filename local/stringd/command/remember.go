@@ -199,13 +199,13 @@ func (c *call) episode(a memoryArgs) (answer, error) {
 	verb, rest, _ := strings.Cut(a.text, " ")
 	switch verb {
 	case "start":
-		made, err := write(c, api.StartSession,
+		session, err := write(c, api.StartSession,
 			&api.StartSessionRequest{Namespace: cmp.Or(a.ns, "default"), Client: "string/" + c.Agent.ID})
 		if err != nil {
 			return answer{}, err
 		}
-		c.Vars.Set("_episode", made.ID)
-		return answer{"Episode started " + made.ID, map[string]any{"id": made.ID}}, nil
+		c.Vars.Set("_episode", session.ID)
+		return answer{"Episode started " + session.ID, map[string]any{"id": session.ID}}, nil
 	case "end":
 		id := c.Vars.Values["_episode"]
 		if id == "" {

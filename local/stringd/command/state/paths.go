@@ -213,10 +213,10 @@ func SplitBlock(target string) (path, block string) {
 	return target, ""
 }
 
-// WithFiles runs act, which uses files, if the door allows it.
-func (s *Session) WithFiles(act func() error) error {
+// WithFiles runs do, which uses files, if the door allows it.
+func (s *Session) WithFiles(do func() error) error {
 	// Without a deadline, because the door does not wait.
-	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return act() })
+	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return do() })
 }
 
 // Cause returns the system error without its path, because that may be the path of a temporary file.
