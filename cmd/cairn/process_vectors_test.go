@@ -56,7 +56,7 @@ func TestProcessVectors(t *testing.T) {
 func listenAlone(t *testing.T, dir string) (socket string) {
 	socket = filepath.Join(dir, "s")
 	s, err := process.Listen(process.Config{Socket: socket, Token: vectorToken, SpillDir: dir,
-		Door: api.At{Host: process.Alone, Also: process.All}})
+		Door: api.At{Host: process.Alone, Also: process.AllScopes}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,14 +33,14 @@ func (s *Server) serveConn(nc net.Conn) {
 	c := &conn{srv: s, net: nc, in: bufio.NewReader(nc), out: bufio.NewWriter(nc)}
 	defer context.AfterFunc(s.Ctx, func() { nc.Close() })()
 	c.setReadDeadline(time.Now().Add(s.Config.AuthTimeout))
-	defer context.AfterFunc(s.Open, func() { c.setReadDeadline(past) })()
+	defer context.AfterFunc(s.Open, func() { c.setReadDeadline(expiredDeadline) })()
 	for c.serveFrame(s.Ctx) {
 	}
 	_ = c.out.Flush() // fails if the client is gone
 }
 
-// past is an expired deadline.
-var past = time.Unix(1, 0)
+// expiredDeadline is an expired deadline.
+var expiredDeadline = time.Unix(1, 0)
 
 // serveFrame answers one frame. It returns false when the connection must end.
 func (c *conn) serveFrame(ctx context.Context) bool {
@@ -97,7 +97,7 @@ func (c *conn) setBodyDeadline() {
 func (c *conn) setReadDeadline(at time.Time) {
 	_ = c.net.SetReadDeadline(at) // if the connection is gone, the next read fails
 	if c.srv.Open.Err() != nil {
-		_ = c.net.SetReadDeadline(past)
+		_ = c.net.SetReadDeadline(expiredDeadline)
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *conn) answer(reply any, err error) bool {
 	return st.Each(alwaysAuthorized, func(_ string, frame []byte) bool { return c.writeFrame(frame) }) && c.out.Flush() == nil
 }
 
-// write sends one frame. A reply over the limit becomes an error, and the connection goes on.
+// write sends one frame. A reply over the limit becomes an error, and the connection continues.
 func (c *conn) write(reply any) bool {
 	body, err := kit.JSON(reply)
 	if err == nil && len(body) > protocol.MaxFrame {

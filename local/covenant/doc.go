@@ -98,8 +98,9 @@
 // numbered, with their ids as sources; without such memories it is an echo. The sentence is stored in tier working
 // under the intent's id, with its receipt, in one entry of the log. A quoting answer is stored with it: other
 // dialects show the sentence, and this one shows the answer, with the sentence in metadata.intent_text. A memory
-// whose answer quotes is marked derived and never quoted itself. Secrets are masked before the text is used. A text
-// that a rule of HOME/.covenantignore matches is answered ignored and leaves only an audit row.
+// whose answer quotes is marked derived and never quoted itself. Secrets are masked before the text is searched,
+// stored or answered; only the ignore rules see the original. A text that a rule of HOME/.covenantignore matches is
+// answered ignored and leaves only an audit row.
 //
 // The scores of a search are from 0 to 1; only the exact text scores 1. min_relevance cuts the ranking, and does not
 // change it. Memories of other protocols are longterm and belong to the operator. An id that is not a UUID is mapped

@@ -32,7 +32,7 @@ func (s *Server) listenHTTP() error {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, kit.Object{"status", "ok"})
 	})
-	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, verbs.About) })
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, verbs.ProtocolInfo) })
 	for _, k := range verbs.Table {
 		if k.Path != "" {
 			mux.HandleFunc(k.Path, func(w http.ResponseWriter, r *http.Request) { s.serveRoute(k.Verb, k.Route, w, r) })

@@ -53,13 +53,13 @@ type lateAnswer struct {
 }
 
 const (
-	maxLine        = 1 << 20 // including the newline
-	maxInFlight    = 1024
-	maxAnswerBytes = 8 << 20
-	maxQueuedBytes = 16 << 20
-	maxFiles       = 4
-	batchBytes     = 256 << 10 // of frames that are sent before the next answers
-	halfClosed     = 15 * time.Second
+	maxLine          = 1 << 20 // including the newline
+	maxInFlight      = 1024
+	maxAnswerBytes   = 8 << 20
+	maxQueuedBytes   = 16 << 20
+	maxFiles         = 4
+	batchBytes       = 256 << 10 // of frames that are sent before the next answers
+	halfCloseTimeout = 15 * time.Second
 )
 
 func newConn(s *Server, nc net.Conn) *conn {
@@ -97,9 +97,9 @@ func (c *conn) run() {
 	}
 }
 
-// drain waits until all requests are answered and their answers sent, but at most for halfClosed.
+// drain waits until all requests are answered and their answers sent, but at most for halfCloseTimeout.
 func (c *conn) drain() {
-	due := time.NewTimer(halfClosed)
+	due := time.NewTimer(halfCloseTimeout)
 	defer due.Stop()
 	for {
 		c.mu.Lock()

@@ -59,5 +59,5 @@ func (a alone) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (a
 	return &api.Nothing{}, q.Run(ctx)
 }
 
-// All lists every scope that this protocol uses.
-var All = []api.Scope{api.Programs, api.Files, api.Git, api.Stop}
+// AllScopes lists every scope that this protocol uses.
+var AllScopes = []api.Scope{api.Programs, api.Files, api.Git, api.Stop}

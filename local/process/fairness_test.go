@@ -194,7 +194,7 @@ func TestDroppedFramesCutTheSlowReaderOff(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "s")
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(),
-		Door: api.At{Host: process.Alone, Also: process.All}, Replay: 32 << 20})
+		Door: api.At{Host: process.Alone, Also: process.AllScopes}, Replay: 32 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

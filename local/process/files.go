@@ -20,8 +20,8 @@ type pathParams struct {
 	MaxBytes int64  `json:"maxBytes"`
 }
 
-// maxRead bounds the size of a file that files.read returns.
-const maxRead = 256 << 20
+// maxReadSize bounds the size of a file that files.read returns.
+const maxReadSize = 256 << 20
 
 func filesStat(_ *Server, p pathParams) (any, error) {
 	i, err := os.Stat(p.Path)
@@ -75,7 +75,7 @@ func filesRead(_ *Server, p pathParams) (any, error) {
 	if err != nil {
 		return readResult("", false), nil
 	}
-	limit := int64(maxRead)
+	limit := int64(maxReadSize)
 	if p.MaxBytes > 0 {
 		limit = min(limit, p.MaxBytes)
 	}

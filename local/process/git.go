@@ -56,14 +56,14 @@ func (s *Server) gitWith(dir string, set []string, args ...string) (out, all str
 	if err != nil {
 		return "", "", err
 	}
-	output := outputCapture{limit: maxGit}
+	output := outputCapture{limit: maxGitOutput}
 	c := git.Command(context.WithoutCancel(ctx), path, dir, s.childEnv(nil), set, args...)
 	err = child.Run(ctx, child.Program{Cmd: c, Out: output.stdout, Err: output.stderr, StopSignal: syscall.SIGTERM}) // SIGTERM lets git remove its lock files
 	return strings.TrimRight(output.out.String(), "\n"), strings.TrimRight(output.all.String(), "\n"), err
 }
 
-// maxGit bounds each output stream of a git command.
-const maxGit = 64 << 20
+// maxGitOutput bounds each output stream of a git command.
+const maxGitOutput = 64 << 20
 
 // outputCapture collects the output of a program: stdout, and both streams together. It drops bytes over the limit.
 type outputCapture struct {

@@ -42,7 +42,7 @@ func TestLogLines(t *testing.T) {
 	log := &messages{Handler: slog.DiscardHandler}
 	socket := filepath.Join(t.TempDir(), "s")
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(),
-		Door: api.At{Host: process.Alone, Also: process.All}, Logger: slog.New(log)})
+		Door: api.At{Host: process.Alone, Also: process.AllScopes}, Logger: slog.New(log)})
 	if err != nil {
 		t.Fatal(err)
 	}

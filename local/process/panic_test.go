@@ -14,7 +14,7 @@ import (
 func TestPanicIsAnswered(t *testing.T) {
 	t.Parallel()
 	s, err := Listen(Config{Socket: filepath.Join(t.TempDir(), "s"), Token: "t", SpillDir: t.TempDir(),
-		Door: api.At{Host: Alone, Also: All}})
+		Door: api.At{Host: Alone, Also: AllScopes}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,8 +35,8 @@ type proc struct {
 	ended    time.Time
 }
 
-// drainTime bounds how long descendants may hold the pipes open after the exit of the leader.
-const drainTime = 5 * time.Second
+// drainTimeout bounds how long descendants may hold the pipes open after the exit of the leader.
+const drainTimeout = 5 * time.Second
 
 // start starts a process. The client gets the text of the error unchanged.
 func (s *Server) start(p spawnParams) (*proc, error) {
@@ -79,7 +79,7 @@ func (p *proc) watch(stdout, stderr io.Reader) {
 
 	child.AwaitExit(p.cmd.Process) // it is not reaped yet, so the number of its process group is not reused
 	close(p.exited)
-	out.Finish(drainTime, p.s.Ctx.Done())
+	out.Finish(drainTimeout, p.s.Ctx.Done())
 	p.stdin.close()
 
 	p.mu.Lock()

@@ -65,7 +65,7 @@ type replay struct {
 	limit    int64      // of the bytes in segments
 	next     uint64
 	recent   []frame // the newest
-	inMemory int     // bytes of recent, including frameCost for each frame
+	inMemory int     // bytes of recent, including frameOverhead for each frame
 	segments []*segment
 	spilled  int64 // bytes of segments
 	closed   bool  // nothing more is written
@@ -75,7 +75,7 @@ type replay struct {
 
 // segment is a range of frames in a file that has no name, so the file is gone when the server ends for any reason.
 // The file is a sequence of records: stream byte, u32 length, data. On a node that encrypts, the data is sealed. The
-// offset of every offsetEvery-th record is kept in memory.
+// offset of every offsetInterval-th record is kept in memory.
 type segment struct {
 	file    *os.File
 	keys    *seal.Ring
@@ -86,11 +86,11 @@ type segment struct {
 }
 
 const (
-	memoryBudget = 16 << 20 // of frames in memory
-	frameCost    = 96       // bytes of memory for a frame besides its data
-	offsetEvery  = 256
-	recordHead   = 5
-	segmentShare = 16 // a segment has 1/16 of the limit; whole segments are dropped
+	memoryBudget     = 16 << 20 // of frames in memory
+	frameOverhead    = 96       // bytes of memory for a frame besides its data
+	offsetInterval   = 256
+	recordHeaderSize = 5
+	segmentShare     = 16 // a segment has 1/16 of the limit; whole segments are dropped
 )
 
 // sealContext is the associated data of sealed frames. All processes share it, because no file outlives the server.
@@ -117,7 +117,7 @@ func (r *replay) recentFirst() uint64 { return r.next - uint64(len(r.recent)) }
 func (r *replay) add(f frame) (full bool) {
 	r.recent = append(r.recent, f)
 	r.next++
-	r.inMemory += len(f.data) + frameCost
+	r.inMemory += len(f.data) + frameOverhead
 	return r.inMemory > memoryBudget
 }
 
@@ -154,7 +154,7 @@ func (r *replay) plan() (frames []frame, to *segment) {
 	}
 	n, size := 0, 0
 	for n < len(r.recent)-1 && size < memoryBudget/2 {
-		size += len(r.recent[n].data) + frameCost
+		size += len(r.recent[n].data) + frameOverhead
 		n++
 	}
 	if r.closed {
@@ -196,7 +196,7 @@ func (r *replay) commit(frames []frame, s *segment, next segment, err error) {
 // trimRecent removes the n oldest frames from memory.
 func (r *replay) trimRecent(n int) {
 	for _, f := range r.recent[:n] {
-		r.inMemory -= len(f.data) + frameCost
+		r.inMemory -= len(f.data) + frameOverhead
 	}
 	r.recent = append(make([]frame, 0, len(r.recent)), r.recent[n:]...)
 }
@@ -224,10 +224,10 @@ func (s *segment) write(frames []frame) (next segment, err error) {
 	w := bufio.NewWriterSize(io.NewOffsetWriter(s.file, s.size), 1<<20)
 	at, offsets := s.size, s.offsets
 	for i, f := range frames {
-		if (s.count+uint64(i))%offsetEvery == 0 {
+		if (s.count+uint64(i))%offsetInterval == 0 {
 			offsets = append(offsets, at)
 		}
-		var head [recordHead]byte
+		var head [recordHeaderSize]byte
 		head[0] = byte(f.stream)
 		data := f.data
 		if s.keys != nil {
@@ -240,7 +240,7 @@ func (s *segment) write(frames []frame) (next segment, err error) {
 		if _, err := w.Write(data); err != nil {
 			return next, err
 		}
-		at += recordHead + int64(len(data))
+		at += recordHeaderSize + int64(len(data))
 	}
 	if err := w.Flush(); err != nil {
 		return next, err
@@ -323,17 +323,17 @@ func (r frameRange) readFile(b, id []byte, limit int) ([]byte, cursor, error) {
 	c, s, skip := r.start, r.segment, uint64(0)
 	if c.offset < 0 {
 		n := c.next - s.first
-		c.offset, skip = s.offsets[n/offsetEvery], n%offsetEvery
+		c.offset, skip = s.offsets[n/offsetInterval], n%offsetInterval
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(s.file, c.offset, s.size-c.offset), 256<<10)
 	f := frame{data: make([]byte, 0, maxFrame)}
 	for start := len(b); c.next <= r.to && c.next < s.first+s.count && len(b)-start < limit; {
-		var head [recordHead]byte
+		var head [recordHeaderSize]byte
 		if _, err := io.ReadFull(in, head[:]); err != nil {
 			return b, c, unreadable(err)
 		}
 		n := int(binary.BigEndian.Uint32(head[1:]))
-		c.offset += recordHead + int64(n)
+		c.offset += recordHeaderSize + int64(n)
 		if skip > 0 {
 			if _, err := in.Discard(n); err != nil {
 				return b, c, unreadable(err)

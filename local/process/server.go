@@ -162,8 +162,8 @@ func (s *Server) sweep() {
 // Done returns a channel that is closed when a client has requested a shutdown, or Close was called.
 func (s *Server) Done() <-chan struct{} { return s.Open.Done() }
 
-// closeTime bounds Close, so that a child that cannot be killed does not block it.
-const closeTime = 3 * time.Second
+// closeTimeout bounds Close, so that a child that cannot be killed does not block it.
+const closeTimeout = 3 * time.Second
 
 // Close stops listening, removes the socket if it is still that of this server, kills the processes and closes the
 // connections.
@@ -190,7 +190,7 @@ func (s *Server) Close() error {
 			p.signal(syscall.SIGKILL)
 		}
 	}
-	if !s.cfg.KeepChildren && !s.Wait(closeTime) { // a child that has not ended after SIGKILL
+	if !s.cfg.KeepChildren && !s.Wait(closeTimeout) { // a child that has not ended after SIGKILL
 		s.Log.Warn("[Server] some processes did not end")
 	}
 	for _, p := range procs {

@@ -21,7 +21,7 @@ func listen(t testing.TB) (socket string, s *process.Server) {
 	log := &output{w: t.Output()}
 	t.Cleanup(log.end)
 	s, err := process.Listen(process.Config{Socket: socket, Token: token, SpillDir: t.TempDir(),
-		Door:   api.At{Host: process.Alone, Also: process.All},
+		Door:   api.At{Host: process.Alone, Also: process.AllScopes},
 		Logger: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -28,10 +28,10 @@ type stdinQueue struct {
 // stdinBudget bounds the queued input of one process.
 const stdinBudget = 8 << 20
 
-// deathGrace bounds how long the queue waits for the exit of the process after a broken pipe. The kernel closes the
+// exitGrace bounds how long the queue waits for the exit of the process after a broken pipe. The kernel closes the
 // pipes of a dying process shortly before it reports the exit, and on a busy machine that takes a while. The wait
 // costs little, because a process that has closed its stdin reads nothing.
-const deathGrace = 5 * time.Second
+const exitGrace = 5 * time.Second
 
 var (
 	errGap    = errors.New("gap")
@@ -90,9 +90,9 @@ func (q *stdinQueue) next() (chunk []byte, broken bool) {
 	return chunk, q.broken
 }
 
-// exitsWithinGrace reports whether the process exits within deathGrace. If it does not, it has only closed its stdin.
+// exitsWithinGrace reports whether the process exits within exitGrace. If it does not, it has only closed its stdin.
 func (q *stdinQueue) exitsWithinGrace() bool {
-	t := time.NewTimer(deathGrace)
+	t := time.NewTimer(exitGrace)
 	defer t.Stop()
 	select {
 	case <-q.exited:

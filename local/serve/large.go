@@ -10,8 +10,8 @@ import (
 // its size in memory.
 const LargeRequest = 1 << 20
 
-// Large bounds what large requests use. Slots bound their memory: a request holds one while it is read and answered.
-// Turns bound the processors that decode them.
+// Large limits the resources of large requests. Slots limit their memory: a request holds one while it is read and
+// answered. Turns limit the processors that decode them.
 type Large struct {
 	slots chan struct{}
 	large.Turns

@@ -76,8 +76,8 @@ func Claim(path string, alive func(path string) bool) (*Socket, error) {
 const lockTimeout = 15 * time.Second
 
 // lockDir locks a directory against claims by other processes and returns the function that unlocks it. It uses
-// flock, so the lock ends with the process. If the directory cannot be locked in time, the caller goes on without the
-// lock.
+// flock, so the lock ends with the process. If the directory cannot be locked in time, the caller continues without
+// the lock.
 func lockDir(dir string) (unlock func()) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -126,8 +126,9 @@ func Answers(path string) bool {
 	return true
 }
 
-// Ours reports whether the file at the path is still this socket. No other file can have its inode while it is open.
-func (s *Socket) Ours() bool {
+// InPlace reports whether the file at the path is still this socket. No other file can have its inode while it is
+// open.
+func (s *Socket) InPlace() bool {
 	i, err := os.Lstat(s.path)
 	return err == nil && os.SameFile(i, s.file)
 }
@@ -135,7 +136,7 @@ func (s *Socket) Ours() bool {
 // Close stops listening, and removes the socket unless another one has taken its path.
 func (s *Socket) Close() (err error) {
 	defer lockDir(filepath.Dir(s.path))()
-	if s.Ours() {
+	if s.InPlace() {
 		err = os.Remove(s.path)
 	}
 	return errors.Join(err, s.UnixListener.Close())

@@ -48,11 +48,11 @@ func TestClaim(t *testing.T) {
 	if _, err := Claim(path, Answers); err == nil || !strings.Contains(err.Error(), path+" is served by another process") {
 		t.Errorf("a live one's path: %v", err)
 	}
-	if !Answers(path) || !first.Ours() {
+	if !Answers(path) || !first.InPlace() {
 		t.Error("the first one has lost its path")
 	}
 	second, err := Claim(path, nil)
-	if err != nil || first.Ours() || !second.Ours() {
+	if err != nil || first.InPlace() || !second.InPlace() {
 		t.Fatalf("taken over: %v", err)
 	}
 	if err := first.Close(); err != nil || !Answers(path) {
@@ -151,7 +151,7 @@ func TestClaimsAtOnce(t *testing.T) {
 			if s == nil {
 				continue
 			}
-			if s.Ours() {
+			if s.InPlace() {
 				owners++
 				s.SetDeadline(time.Now().Add(time.Second))
 				if a, err := s.Accept(); err != nil {
@@ -184,8 +184,8 @@ func TestASuccessorKeepsItsSocket(t *testing.T) {
 		group.Go(func() { old.Close() })
 		group.Go(func() { next, err = Claim(path, nil) })
 		group.Wait()
-		if err != nil || !next.Ours() {
-			t.Fatalf("round %d: %v, it has its path: %v", round, err, err == nil && next.Ours())
+		if err != nil || !next.InPlace() {
+			t.Fatalf("round %d: %v, it has its path: %v", round, err, err == nil && next.InPlace())
 		}
 		old = next
 	}

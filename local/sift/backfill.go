@@ -167,8 +167,8 @@ var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
 // sessionFiles maps session files to their modification times.
 type sessionFiles map[string]time.Time
 
-// add adds the matching .jsonl files of a directory whose names have a prefix. It ignores links, pipes, and directories
-// that cannot be read.
+// add adds the matching .jsonl files of a directory whose names have a prefix. It ignores links, pipes, and
+// directories that cannot be read.
 func (f sessionFiles) add(dir, prefix string, match func(path string) bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -223,20 +223,20 @@ type batch struct {
 }
 
 const (
-	batchFrames = 128
-	batchBytes  = 1 << 20
+	maxBatchOutputs = 128
+	maxBatchBytes   = 1 << 20
 )
 
 // add adds an output of the given size, and flushes a full batch.
 func (b *batch) add(ctx context.Context, h toolOutput, size int) error {
-	if len(b.outputs) > 0 && b.size+size > batchBytes {
+	if len(b.outputs) > 0 && b.size+size > maxBatchBytes {
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
 	}
 	b.outputs = append(b.outputs, h)
 	b.size += size
-	if len(b.outputs) < batchFrames {
+	if len(b.outputs) < maxBatchOutputs {
 		return nil
 	}
 	return b.flush(ctx)

@@ -38,8 +38,8 @@ type observation struct {
 
 const (
 	maxName      = 512                          // of session and tool
-	maxMs        = 8.64e15                      // the largest time in JavaScript
-	maxTTL       = 100 * 365 * 24 * 3600 * 1000 // of a capture, in milliseconds: a century
+	maxTimeMs    = 8.64e15                      // the largest time in JavaScript
+	maxTTLMs     = 100 * 365 * 24 * 3600 * 1000 // of a capture, in milliseconds: a century
 	compressOver = 1 << 10                      // larger payloads are stored compressed
 )
 
@@ -86,7 +86,7 @@ func (c *call) parseCapture() (h toolOutput, err error) {
 	}
 	ts, hasTime, err := c.number("ts")
 	switch {
-	case err != nil || hasTime && (ts < 0 || ts > maxMs):
+	case err != nil || hasTime && (ts < 0 || ts > maxTimeMs):
 		return h, badRequest("capture: ts must be a finite number >= 0")
 	case !hasTime:
 		ts = float64(time.Now().UnixMilli())
@@ -98,7 +98,7 @@ func (c *call) parseCapture() (h toolOutput, err error) {
 	h.Source, _ = c.fields.Text("source")
 	h.at = oplog.Time(math.Floor(ts)) * 1000
 	if hasTTL {
-		h.expires = h.at + oplog.Time(math.Ceil(min(ttl, maxTTL)))*1000
+		h.expires = h.at + oplog.Time(math.Ceil(min(ttl, maxTTLMs)))*1000
 	}
 	if h.Payload, err = large.JSON(raw); err != nil {
 		return h, badRequest("capture: payload is not JSON")

@@ -151,14 +151,14 @@ func symbolSearch(ctx context.Context, c *call) (any, error) {
 }
 
 const (
-	statsSample = 4000 // newest summaries that stats counts by tool and session
-	statsTop    = 10
+	maxStatsSample = 4000 // newest summaries that stats counts by tool and session
+	statsTop       = 10
 )
 
 // stats counts the newest captures by tool and by session, and the captures in a time window.
 func stats(ctx context.Context, c *call) (any, error) {
 	window, found, err := c.number("windowMs")
-	if err != nil || found && !(window > 0 && window <= maxMs) {
+	if err != nil || found && !(window > 0 && window <= maxTimeMs) {
 		return nil, badRequest("stats: windowMs must be a number > 0")
 	}
 	if !found {
@@ -169,7 +169,7 @@ func stats(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	a, err := api.Neighbours.Ask(ctx, c.s.cfg.Memory,
-		&api.NeighboursRequest{Visibility: api.Visibility{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: statsSample})
+		&api.NeighboursRequest{Visibility: api.Visibility{Namespace: c.ns, Private: privatePrefix, Alone: true}, Before: maxStatsSample})
 	if err != nil {
 		return nil, err
 	}

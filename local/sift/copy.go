@@ -174,12 +174,12 @@ func importLines(ctx context.Context, c *call) (any, error) {
 		h := toolOutput{Said: api.Said{Session: x.Row.Session, Tool: x.Row.Tool}, at: oplog.Time(x.Row.TS) * 1000,
 			recorded: texts[string(x.Row.ID)]}
 		h.Payload, err = large.JSON([]byte(x.Row.Payload))
-		if err != nil || h.Session == "" || h.Tool == "" || !(x.Row.TS >= 0 && x.Row.TS <= maxMs) {
+		if err != nil || h.Session == "" || h.Tool == "" || !(x.Row.TS >= 0 && x.Row.TS <= maxTimeMs) {
 			r.fail(badRequest("an event lacks its session, tool, time or payload"))
 			continue
 		}
 		h.unwrap()
-		if x.Row.Expires != nil && *x.Row.Expires > 0 && *x.Row.Expires <= maxMs {
+		if x.Row.Expires != nil && *x.Row.Expires > 0 && *x.Row.Expires <= maxTimeMs {
 			h.expires = oplog.Time(*x.Row.Expires) * 1000
 		}
 		if err := b.add(ctx, h, len(x.Row.Payload)); err != nil {

@@ -35,8 +35,8 @@ const (
 	maxAttempts     = 3
 	pruneAge        = 7 * 24 * time.Hour
 
-	maxTries = 8 // of a write that conflicts with others
-	errBusy  = badRequest("the memory changes all the time; retry")
+	maxRetries  = 8 // of a write that conflicts with others
+	errConflict = badRequest("the memory changes all the time; retry")
 )
 
 // isConflict reports whether a correction was rejected because its memory has changed meanwhile.
@@ -176,7 +176,7 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 	if by == "" || len(by) > maxName || len(prompt) > maxName {
 		return nil, badRequest("record_summary: model required; model and promptHash have at most 512 bytes")
 	}
-	for range maxTries {
+	for range maxRetries {
 		page, err := api.Captures.Ask(ctx, c.s.cfg.Memory,
 			&api.CapturesRequest{Workspace: c.ns, Events: []oplog.EventID{oplog.EventID(id)}})
 		if err != nil {
@@ -202,7 +202,7 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 		}
 		return kit.Object{"id", m.Seq}, err
 	}
-	return nil, errBusy
+	return nil, errConflict
 }
 
 const maxRecorded = 64 << 10
@@ -273,7 +273,7 @@ func prune(ctx context.Context, c *call) (any, error) {
 	if !found {
 		age = float64(pruneAge.Milliseconds())
 	}
-	before := oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxMs))*1000)
+	before := oplog.At(time.Now()) - oplog.Time(max(0, min(age, maxTimeMs))*1000)
 	b, done := c.backlog()
 	removed := b.selectClaims(func(h *claim) bool { return h.skipped && h.eventTime < before })
 	for _, id := range removed {

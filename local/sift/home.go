@@ -64,7 +64,7 @@ func walLine(raw []byte) (h toolOutput, ok bool) {
 		Payload   json.RawMessage `json:"payload"`
 	}
 	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	if json.Unmarshal(raw, &l) != nil || l.SessionID == "" || l.Tool == "" || len(l.Payload) == 0 || l.TS < 0 || l.TS > maxMs {
+	if json.Unmarshal(raw, &l) != nil || l.SessionID == "" || l.Tool == "" || len(l.Payload) == 0 || l.TS < 0 || l.TS > maxTimeMs {
 		return h, false
 	}
 	h = toolOutput{Said: api.Said{Session: l.SessionID, Tool: l.Tool, Payload: decodeContent(l.Payload)}, at: oplog.Time(l.TS) * 1000}

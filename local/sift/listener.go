@@ -102,7 +102,7 @@ func (l *listener) watch() {
 		l.mu.Lock()
 		old := l.socket
 		l.mu.Unlock()
-		if old.Ours() || l.ctx.Err() != nil {
+		if old.InPlace() || l.ctx.Err() != nil {
 			continue
 		}
 		l.s.Log.Error("socket was replaced by another process; listening again", "socket", l.path)

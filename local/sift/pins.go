@@ -30,7 +30,7 @@ func setPin(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	notPinned := kit.Object{"pinned", false, "summaryId", id}
-	for range maxTries {
+	for range maxRetries {
 		kept, err := c.memoriesByID(ctx, []oplog.Seq{oplog.Seq(id)})
 		if err != nil || len(kept) == 0 {
 			return notPinned, err
@@ -57,7 +57,7 @@ func setPin(ctx context.Context, c *call) (any, error) {
 			return kit.Object{"pinned", pinned, "summaryId", id}, err
 		}
 	}
-	return nil, errBusy
+	return nil, errConflict
 }
 
 // pinned lists the memories that clients of this protocol have pinned, newest first.

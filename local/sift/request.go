@@ -43,8 +43,8 @@ type call struct {
 // A handler answers one kind of request.
 type handler = func(context.Context, *call) (any, error)
 
-// kinds returns the handlers of a workspace's socket, by the kind of the request.
-func kinds() map[string]handler {
+// workspaceHandlers returns the handlers of a workspace's socket, by the kind of the request.
+func workspaceHandlers() map[string]handler {
 	return map[string]handler{
 		"capture":       capture,
 		"search":        search,
@@ -91,8 +91,8 @@ func withTimeout(run handler) handler {
 	}
 }
 
-// controls returns the handlers of the control socket, by the kind of the request.
-func controls() map[string]handler {
+// controlHandlers returns the handlers of the control socket, by the kind of the request.
+func controlHandlers() map[string]handler {
 	return map[string]handler{
 		"ping":       ping,
 		"open":       open,
@@ -277,7 +277,7 @@ func open(ctx context.Context, c *call) (any, error) {
 		if i, err := os.Stat(dir); err != nil || !i.IsDir() {
 			return cmp.Or(err, fs.ErrInvalid)
 		}
-		w, err = Find(ctx, dir, sub)
+		w, err = FindWorkspace(ctx, dir, sub)
 		return err
 	})
 	if errors.Is(err, errNotAllowed) {
@@ -289,7 +289,7 @@ func open(ctx context.Context, c *call) (any, error) {
 	if _, err := c.s.Serve(w); err != nil {
 		return nil, badRequest(err.Error())
 	}
-	return c.s.servedAt(w), nil
+	return c.s.describeServed(w), nil
 }
 
 // Served describes a served workspace.
@@ -300,10 +300,10 @@ type Served struct {
 	Socket    string `json:"socket"`
 }
 
-func (s *Server) servedAt(w Workspace) Served {
+func (s *Server) describeServed(w Workspace) Served {
 	return Served{s.cfg.NS, w.Key, w.Dir, Socket(s.cfg.Home, s.cfg.NS, w.Key)}
 }
 
 func workspaces(_ context.Context, c *call) (any, error) {
-	return kit.Object{"workspaces", api.Each(c.s.servedWorkspaces(), c.s.servedAt)}, nil
+	return kit.Object{"workspaces", api.Each(c.s.servedWorkspaces(), c.s.describeServed)}, nil
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/cairndb/cairn/local/transcript"
 )
 
-// rollouts adds the rollouts of Codex, of a workspace or of all. Each day has its own directory.
+// rollouts adds the rollouts of Codex: those of the workspace if ownOnly is set, otherwise all. Each day has its own
+// directory.
 func (f sessionFiles) rollouts(ctx context.Context, root string, w Workspace, ownOnly bool) {
-	days, _ := filepath.Glob(filepath.Join(root, "[0-9]*", "[0-9]*", "[0-9]*")) // a root that is an invalid pattern has none
+	days, _ := filepath.Glob(filepath.Join(root, "[0-9]*", "[0-9]*", "[0-9]*")) // fails only if root is an invalid pattern
 	for _, day := range days {
 		if i, err := os.Lstat(day); err == nil && i.IsDir() {
 			f.add(day, "rollout-", func(path string) bool { return ctx.Err() == nil && (!ownOnly || w.contains(rolloutDir(path))) })
@@ -29,7 +30,7 @@ func (w Workspace) contains(dir string) bool {
 	return dir == w.Dir || dir == w.Top || strings.HasPrefix(dir, strings.TrimSuffix(w.Top, "/")+"/")
 }
 
-// rolloutDir returns the directory of the session of a rollout, or "" if its first line names none.
+// rolloutDir returns the directory of the session of a rollout, or "" if its first line has no directory.
 func rolloutDir(path string) string {
 	f, err := openRegular(path)
 	if err != nil {

@@ -70,14 +70,14 @@ func Open(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, started: time.Now(), large: serve.NewLarge(3), Work: serve.NewWork(cfg.Logger),
-		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, backlogs: map[string]*backlog{}, kinds: kinds(),
-		controls: controls()}
+		serving: map[string]*listener{}, runs: map[string]*backfillRun{}, backlogs: map[string]*backlog{}, kinds: workspaceHandlers(),
+		controls: controlHandlers()}
 	for _, dir := range []string{cfg.Home, cfg.base(), filepath.Join(cfg.base(), "run"), filepath.Join(cfg.base(), "workspaces")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
 	}
-	l, err := s.listen(Control(cfg.Home), nil)
+	l, err := s.listen(ControlSocket(cfg.Home), nil)
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *Server) reopen() {
 		}
 		w := Workspace{Key: e.Name(), Dir: strings.TrimSpace(string(dir))}
 		w.Top = w.Dir
-		if found, err := Find(s.Ctx, w.Dir, ""); err == nil {
+		if found, err := FindWorkspace(s.Ctx, w.Dir, ""); err == nil {
 			w.Top = found.Top
 		}
 		if _, err := s.Serve(w); err != nil {

@@ -262,7 +262,7 @@ func start(t testing.TB, change func(*Config)) *daemon {
 
 func (d *daemon) serve(dir string) string {
 	d.t.Helper()
-	w, err := Find(context.Background(), dir, "")
+	w, err := FindWorkspace(context.Background(), dir, "")
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -37,8 +37,9 @@ func CheckNS(ns string) error {
 	return nil
 }
 
-// Find returns the workspace of a directory, computed as clients do. subspace is SIFTCODER_SUBSPACE, or empty.
-func Find(ctx context.Context, dir, subspace string) (Workspace, error) {
+// FindWorkspace returns the workspace of a directory, computed as clients do. subspace is SIFTCODER_SUBSPACE, or
+// empty.
+func FindWorkspace(ctx context.Context, dir, subspace string) (Workspace, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Workspace{}, err
@@ -99,5 +100,5 @@ func (c *Config) files(key, name string) string {
 // Socket returns the path of a workspace's socket.
 func Socket(home, ns, key string) string { return filepath.Join(home, ns, "run", key+".sock") }
 
-// Control returns the path of the socket through which clients open workspaces.
-func Control(home string) string { return filepath.Join(home, "control.sock") }
+// ControlSocket returns the path of the socket through which clients open workspaces.
+func ControlSocket(home string) string { return filepath.Join(home, "control.sock") }

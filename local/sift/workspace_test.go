@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	find := func(dir, sub string) Workspace {
-		w, err := Find(context.Background(), dir, sub)
+		w, err := FindWorkspace(context.Background(), dir, sub)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestFilesOfAWorkspace(t *testing.T) {
 	d := start(t, nil)
 	key := keyOf(d)
 	for path, mode := range map[string]os.FileMode{d.socket: 0o600, filepath.Dir(d.socket): 0o700, d.cfg.Home: 0o700,
-		Control(d.cfg.Home): 0o600} {
+		ControlSocket(d.cfg.Home): 0o600} {
 		if i, err := os.Stat(path); err != nil || i.Mode().Perm() != mode {
 			t.Errorf("%s: %v %v", path, i.Mode(), err)
 		}
@@ -129,7 +129,7 @@ func TestShutdownStops(t *testing.T) {
 
 func TestControlSocket(t *testing.T) {
 	d := start(t, nil)
-	control, dir := Control(d.cfg.Home), shortDir(t)
+	control, dir := ControlSocket(d.cfg.Home), shortDir(t)
 	got := d.askOn(control, fmt.Sprintf(`{"kind":"open","path":%q}`, dir))
 	if again := d.askOn(control, fmt.Sprintf(`{"kind":"open","path":%q}`, dir)); again["socket"] != got["socket"] {
 		t.Errorf("%v, then %v", got, again)
@@ -164,7 +164,7 @@ func TestControlSocket(t *testing.T) {
 func TestClaiming(t *testing.T) {
 	d := start(t, nil)
 	dir := shortDir(t)
-	w, err := Find(context.Background(), dir, "")
+	w, err := FindWorkspace(context.Background(), dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestClaiming(t *testing.T) {
 		t.Errorf("a second server in one home: %v", err)
 	}
 	third := shortDir(t)
-	w3, _ := Find(context.Background(), third, "")
+	w3, _ := FindWorkspace(context.Background(), third, "")
 	os.WriteFile(Socket(d.cfg.Home, d.cfg.NS, w3.Key), []byte("mine"), 0o600)
 	if _, err := d.Serve(w3); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("a plain file: %v", err)
@@ -244,8 +244,8 @@ func TestPathTooLong(t *testing.T) {
 // TestSharedName: two workspaces with the same name share their memories.
 func TestSharedName(t *testing.T) {
 	a, b := shortDir(t), shortDir(t)
-	wa, _ := Find(context.Background(), a, "")
-	wb, _ := Find(context.Background(), b, "")
+	wa, _ := FindWorkspace(context.Background(), a, "")
+	wb, _ := FindWorkspace(context.Background(), b, "")
 	d := start(t, func(c *Config) { c.Names = map[string]string{"default/" + wa.Key: "team", "default/" + wb.Key: "team"} })
 	d.askOn(d.serve(a), note("s", 1, "the staging cluster is blue"))
 	if got := ids(d.askOn(d.serve(b), `{"kind":"search","query":"staging"}`)["hits"]); len(got) != 1 {
@@ -261,7 +261,7 @@ func TestSharedName(t *testing.T) {
 func TestWhatTouchesTheHostIsNamed(t *testing.T) {
 	t.Parallel()
 	d := start(t, func(cfg *Config) { cfg.Memory.Also = nil })
-	for socket, request := range map[string]string{Control(d.cfg.Home): fmt.Sprintf(`{"kind":"open","path":%q}`, t.TempDir()),
+	for socket, request := range map[string]string{ControlSocket(d.cfg.Home): fmt.Sprintf(`{"kind":"open","path":%q}`, t.TempDir()),
 		d.socket: `{"kind":"backfill"}`} {
 		if _, err := Call(t.Context(), socket, json.RawMessage(request)); err == nil ||
 			!strings.Contains(err.Error(), "not allowed on this node") {
@@ -287,7 +287,7 @@ func TestASubspaceOfAPipeIsNone(t *testing.T) {
 	}
 	found := make(chan string, 1)
 	go func() {
-		w, err := Find(t.Context(), dir, "")
+		w, err := FindWorkspace(t.Context(), dir, "")
 		found <- w.Key + fmt.Sprint(err)
 	}()
 	select {

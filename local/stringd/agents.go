@@ -43,7 +43,7 @@ func (s *Server) registerAgent(w http.ResponseWriter, r *http.Request) (kit.Obje
 		if json.Unmarshal(raw, &list) != nil || list == nil {
 			return nil, httpErrorf(http.StatusBadRequest, "allowed_paths must be an array of strings")
 		}
-		allowed = api.OrEmpty(lang.Trimmed(list))
+		allowed = api.OrEmpty(lang.TrimAll(list))
 	}
 	created, err := s.AddAgent(id, home, allowed)
 	a, _ := s.agents.get(id)

@@ -122,8 +122,8 @@ func (l *streams) closeAll() {
 	l.remove(func(*subscriber) bool { return true })
 }
 
-// streamWrite bounds one write to a stream. A client that does not read is disconnected.
-const streamWrite = 10 * time.Second
+// streamWriteTimeout bounds one write to a stream. A client that does not read is disconnected.
+const streamWriteTimeout = 10 * time.Second
 
 // droppedComment is the last line for a client that was too slow. It is a comment and not an event.
 const droppedComment = ": ended: too many events behind; /events lists what is in the inbox\n\n"

@@ -68,7 +68,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 }
 
 // startStream sends the headers of an event stream. put sends a piece, and fails if the client has not received it
-// within streamWrite. The caller calls done at the end, because the connection may serve more requests.
+// within streamWriteTimeout. The caller calls done at the end, because the connection may serve more requests.
 func startStream(w http.ResponseWriter) (put func([]byte) error, done func()) {
 	w.Header().Set("Connection", "keep-alive")
 	sse.Start(w, "no-cache")
@@ -76,7 +76,7 @@ func startStream(w http.ResponseWriter) (put func([]byte) error, done func()) {
 	_ = rc.Flush()                                            // fails when the client is gone
 	until := func(t time.Time) { _ = rc.SetWriteDeadline(t) } // a closed connection fails at the write
 	return func(piece []byte) error {
-		until(time.Now().Add(streamWrite))
+		until(time.Now().Add(streamWriteTimeout))
 		return sse.Send(w, piece)
 	}, func() { until(time.Time{}) }
 }
@@ -100,7 +100,7 @@ const maxLabel = 80
 // labelOf returns the first line of a command, cut to maxLabel.
 func labelOf(cmd string) string {
 	first, _, _ := strings.Cut(cmd, "\n")
-	return lang.Cut(strings.TrimRight(first, "\r"), maxLabel)
+	return lang.Truncate(strings.TrimRight(first, "\r"), maxLabel)
 }
 
 // requestPrefix returns the id of a request for the first line of its content, without line breaks.

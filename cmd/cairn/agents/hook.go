@@ -202,7 +202,7 @@ func (m hookInput) capture(t tool, e event) (c capture, ok bool) {
 
 // workspace returns the workspace of a directory's project, or of the subspace in it, and SiftCoder's namespace.
 func workspace(ctx context.Context, dir, subspace string) (sift.Workspace, string, error) {
-	w, err := sift.Find(ctx, dir, subspace)
+	w, err := sift.FindWorkspace(ctx, dir, subspace)
 	return w, cmp.Or(os.Getenv("SIFTCODER_NS"), sift.DefaultNS), err
 }
 
@@ -220,7 +220,7 @@ func (r *record) store(ctx context.Context, c capture, wait time.Duration) error
 	home := filepath.Join(r.Home, "run", "siftcoder")
 	socket := sift.Socket(home, ns, w.Key)
 	if _, err := os.Stat(socket); err != nil {
-		data, err := sift.Call(ctx, sift.Control(home), map[string]any{"kind": "open", "path": c.Dir, "subspace": c.Subspace})
+		data, err := sift.Call(ctx, sift.ControlSocket(home), map[string]any{"kind": "open", "path": c.Dir, "subspace": c.Subspace})
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (t *siftTarget) socket(ctx context.Context) (string, sift.Workspace, error)
 	if err := sift.CheckNS(t.ns); err != nil {
 		return "", sift.Workspace{}, cli.Usage(err)
 	}
-	w, err := sift.Find(ctx, t.dir, os.Getenv("SIFTCODER_SUBSPACE"))
+	w, err := sift.FindWorkspace(ctx, t.dir, os.Getenv("SIFTCODER_SUBSPACE"))
 	return sift.Socket(t.base(), t.ns, w.Key), w, err
 }
 
@@ -142,7 +142,7 @@ func Sift(s *cli.Streams) *cobra.Command {
 
 func siftCommand(s *cli.Streams, t *siftTarget, v siftVerb) *cobra.Command {
 	c := v.command(s, func(c *cobra.Command, request any) (data json.RawMessage, err error) {
-		socket := sift.Control(t.base())
+		socket := sift.ControlSocket(t.base())
 		if !v.daemon {
 			if socket, _, err = t.socket(c.Context()); err != nil {
 				return nil, err

@@ -38,7 +38,7 @@ func openSift(ctx context.Context, h *host) (func() error, error) {
 	}
 	for _, dir := range dirs {
 		socket := ""
-		w, err := sift.Find(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
+		w, err := sift.FindWorkspace(ctx, dir, os.Getenv("SIFTCODER_SUBSPACE"))
 		if err == nil {
 			socket, err = s.Serve(w)
 		}

@@ -72,15 +72,15 @@ func (s *Session) passingScopes(ctx context.Context, g gate) (passed []scope, er
 // capabilities returns the live capabilities of a subject for any of the actions.
 func (s *Session) capabilities(ctx context.Context, subject string, actions []string) ([]oplog.StoredGrant, error) {
 	a, err := home.Read(ctx, s.Home, "permissions", api.Grants,
-		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.Operator.Pubkey, At: home.Now(), Limit: maxLive})
+		&api.GrantsRequest{Subject: subject, Actions: actions, By: s.Operator.Pubkey, At: home.Now(), Limit: maxCapabilities})
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(a.Grants, func(g oplog.StoredGrant) bool { return !home.Signed(g) }), nil
 }
 
-// maxLive bounds the capabilities that one check reads.
-const maxLive = 64
+// maxCapabilities bounds the capabilities that one check reads.
+const maxCapabilities = 64
 
 func (s *Session) record(row kit.Object) error { return s.Home.Record(s.Peer, row) }
 

@@ -24,7 +24,7 @@ const (
 	maxQuote    = 1000 // characters
 	maxIntent   = 1 << 20
 
-	evidenceScore = 0.2 // lowest score of a quoted memory; several equal matches score about this much each
+	minEvidenceScore = 0.2 // lowest score of a quoted memory; several equal matches score about this much each
 )
 
 func submitIntent(f *serve.Fields) Action {
@@ -95,7 +95,7 @@ func (s *Session) answerIntent(ctx context.Context, id, text string) (answer str
 
 // quoteEvidence answers a text with quotes from the session's own memories. It does not reinforce them.
 func (s *Session) quoteEvidence(ctx context.Context, text string) (answer string, sources []string, err error) {
-	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, evidenceScore, false)
+	found, err := s.search(ctx, text, "", []scope{readScope([]byte("{}"))}, 50, minEvidenceScore, false)
 	if err != nil {
 		return "", nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/local/serve"
 )
 
-// selfGrantable reports whether an agent may grant the action to itself. Each agent decides whom it receives tasks
-// from.
+// selfGrantable reports whether an agent may grant the action to itself. Each agent decides from which agents it
+// receives tasks.
 func selfGrantable(name string) bool {
 	return strings.HasPrefix(name, "a2a.recv.") && len(name) > len("a2a.recv.")
 }

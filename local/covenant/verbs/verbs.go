@@ -59,7 +59,7 @@ type kind struct {
 // Table lists all kinds of requests.
 var Table = map[string]kind{
 	"ping":                   {Verb: constant(kit.Object{"kind", "pong"})},
-	"protocol_info":          {Verb: constant(About)},
+	"protocol_info":          {Verb: constant(ProtocolInfo)},
 	"authenticate":           {Verb: authenticate},
 	"submit_intent":          {submitIntent, Route{Path: "POST /intent", Streams: true}},
 	"recent_memory":          {recentMemory, Route{Path: "GET /memory/recent", Query: "tier limit#10", Streams: true}},
@@ -113,8 +113,8 @@ func constant(answer any) Verb {
 	}
 }
 
-// About is the answer to protocol_info.
-var About = kit.Object{"kind", "protocol_info", "info",
+// ProtocolInfo is the answer to protocol_info.
+var ProtocolInfo = kit.Object{"kind", "protocol_info", "info",
 	kit.Object{"protocol", "covenant.ipc", "version", 1, "min_supported", 1, "max_supported", 2}}
 
 // authenticate sets the session's identity to that of a token. A session that already has an identity keeps it, and

@@ -98,8 +98,8 @@ func (c *verifier) countRows() error {
 	})
 }
 
-// hasAuditRow reports whether a memory or grant of this node has its audit row, or a good reason to have none: the
-// row is in flight, or was purged.
+// hasAuditRow reports whether a memory or grant of this node has its audit row, or does not need one because the
+// row is in flight or was purged.
 func (c *verifier) hasAuditRow(id string, at oplog.Time) bool {
 	return c.rows[id] > 0 || home.ToMillis(at) < c.home.Audit.Cutoff() || c.pending[id] > 0
 }

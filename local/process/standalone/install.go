@@ -38,12 +38,12 @@ func printResult(w io.Writer, f installResult) {
 }
 
 const (
-	fetchPrefix   = ".fetch-"
-	runTime       = 15 * time.Second
-	lddTime       = 5 * time.Second
-	downloadTime  = 10 * time.Minute
-	maxCompressed = 1 << 30
-	maxCLI        = 1 << 30
+	fetchPrefix     = ".fetch-"
+	versionTimeout  = 15 * time.Second
+	lddTimeout      = 5 * time.Second
+	downloadTimeout = 10 * time.Minute
+	maxCompressed   = 1 << 30
+	maxCLI          = 1 << 30
 )
 
 // install makes sure that the command line tool is installed and runs. An error is part of the result.
@@ -77,7 +77,7 @@ func libc() string {
 	if m, _ := filepath.Glob("/lib/ld-musl-*.so.*"); len(m) > 0 {
 		return "musl"
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lddTime)
+	ctx, cancel := context.WithTimeout(context.Background(), lddTimeout)
 	defer cancel()
 	out, _ := exec.CommandContext(ctx, "ldd", "--version").CombinedOutput() // the ldd of musl exits with 1
 	if strings.Contains(strings.ToLower(string(out)), "musl") {
@@ -90,7 +90,7 @@ func runnable(path string) bool {
 	if i, err := os.Stat(path); err != nil || !i.Mode().IsRegular() {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), runTime)
+	ctx, cancel := context.WithTimeout(context.Background(), versionTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, path, "--version")
 	c.WaitDelay = time.Second
@@ -127,7 +127,7 @@ func installCLI(o *options, path string) error {
 	defer os.Remove(blob.Name())
 	defer blob.Close()
 	sum := sha256.New()
-	if err := copyCounted(blob, in, sum); err != nil {
+	if err := copyLimited(blob, in, sum); err != nil {
 		if o.cliZst != "" {
 			return fmt.Errorf("opening input: %w", err)
 		}
@@ -145,8 +145,8 @@ func installCLI(o *options, path string) error {
 	return nil
 }
 
-// copyCounted copies a bounded download to a file and to the checksum.
-func copyCounted(blob *os.File, in io.Reader, sum hash.Hash) error {
+// copyLimited copies a bounded download to a file and to the checksum.
+func copyLimited(blob *os.File, in io.Reader, sum hash.Hash) error {
 	n, err := io.Copy(io.MultiWriter(blob, sum), io.LimitReader(in, maxCompressed+1))
 	if err == nil && n > maxCompressed {
 		err = fmt.Errorf("more than %d bytes", maxCompressed)
@@ -183,7 +183,7 @@ func unzstd(blob io.Reader, path string) error {
 }
 
 func download(url string) (io.ReadCloser, error) {
-	c := &http.Client{Timeout: downloadTime}
+	c := &http.Client{Timeout: downloadTimeout}
 	resp, err := c.Get(url)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ const (
 	envRPCToken    = "CLAUDE_RPC_TOKEN"
 )
 
-// launchTime bounds the wait of the launcher for its daemon.
-const launchTime = 30 * time.Second
+// launchTimeout bounds the wait of the launcher for its daemon.
+const launchTimeout = 30 * time.Second
 
 func serve(o *options, p Program) error {
 	if o.tokenFile == "" && o.tokenFD < 0 {
@@ -80,7 +80,7 @@ func launch(o *options, p Program) error {
 	if werr != nil && o.tokenFD >= 0 {
 		return fmt.Errorf("read --token-fd: %w", werr)
 	}
-	if err := statusR.SetReadDeadline(time.Now().Add(launchTime)); err != nil {
+	if err := statusR.SetReadDeadline(time.Now().Add(launchTimeout)); err != nil {
 		return err
 	}
 	report, err := io.ReadAll(statusR)
@@ -188,7 +188,7 @@ func daemon(o *options, id string) (err error) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGPIPE) // caught, not ignored: children inherit ignored signals
 	log := newLogger(os.Stderr, os.Getenv("CLAUSTRUM_LOG_LEVEL"))
 	s, err := process.Listen(process.Config{Socket: o.socket, Token: token, Version: id, SpillDir: spillDir(o.socket),
-		WarmPath: true, KeepChildren: o.keepChildren, Door: api.At{Host: process.Alone, Also: process.All}, Logger: log})
+		WarmPath: true, KeepChildren: o.keepChildren, Door: api.At{Host: process.Alone, Also: process.AllScopes}, Logger: log})
 	if err != nil {
 		return err
 	}
@@ -238,17 +238,17 @@ func bridge(o *options, p Program) error {
 	return nil
 }
 
-// stopTime bounds the wait of -stop for a daemon.
-const stopTime = 2 * time.Second
+// stopTimeout bounds the wait of -stop for a daemon.
+const stopTimeout = 2 * time.Second
 
 // stop requests the shutdown of a daemon. If none is running, it does nothing.
 func stop(o *options, out io.Writer) {
-	nc, err := net.DialTimeout("unix", o.socket, stopTime)
+	nc, err := net.DialTimeout("unix", o.socket, stopTimeout)
 	if err != nil {
 		return
 	}
 	defer nc.Close()
-	if nc.SetDeadline(time.Now().Add(stopTime)) != nil {
+	if nc.SetDeadline(time.Now().Add(stopTimeout)) != nil {
 		return
 	}
 	auth, _ := json.Marshal(os.Getenv(envRPCToken)) // a string

@@ -9,8 +9,8 @@ import (
 
 // Bounds of a diff.
 const (
-	diffContext = 3
-	diffLines   = 50
+	diffContext  = 3
+	maxDiffLines = 50
 )
 
 // diff shows how a text has changed, line by line.
@@ -42,8 +42,8 @@ func diff(old, new string) string {
 		}
 		rows = append(rows, fmt.Sprintf("%*s %*s %s %s", width, left, width, right, mark, c.Text))
 	}
-	if k := len(rows) - diffLines; k > 0 {
-		rows = append(rows[:diffLines], fmt.Sprintf("... (%d more lines changed, truncated at %d lines)", k, diffLines))
+	if k := len(rows) - maxDiffLines; k > 0 {
+		rows = append(rows[:maxDiffLines], fmt.Sprintf("... (%d more lines changed, truncated at %d lines)", k, maxDiffLines))
 	}
 	return strings.Join(rows, "\n")
 }

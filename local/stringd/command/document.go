@@ -137,7 +137,7 @@ func (c *call) close() (string, error) {
 		return "", lang.Errorf(lang.InvalidTarget, "No document open.")
 	}
 	uri := c.Doc.URI
-	c.Doc, c.Dir, c.Vars = nil, "", state.NewOrdered()
+	c.Doc, c.Dir, c.Vars = nil, "", state.NewOrderedMap()
 	clear(c.Shortcuts)
 	c.Shell.Reset()
 	return "Closed: " + uri, nil

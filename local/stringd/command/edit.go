@@ -39,7 +39,7 @@ func (c *call) openEdit(typed string) (e edit, err error) {
 		return e, lang.Errorf(lang.Unsupported, "mem: documents are read-only.")
 	}
 	if typed == "" {
-		return e, lang.Errorf(lang.InvalidPayload, "Usage: %s <path>", c.word)
+		return e, lang.Errorf(lang.InvalidPayload, "Usage: %s <path>", c.typed)
 	}
 	var path string
 	path, e.block = state.SplitBlock(typed)

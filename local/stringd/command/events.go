@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/local/stringd/inbox"
 )
 
-// listedEvents bounds the events in a list.
-const listedEvents = 50
+// maxListedEvents bounds the events in a list.
+const maxListedEvents = 50
 
 func (c *call) events() (string, error) {
 	args := strings.Fields(c.argsAndBody())
@@ -66,7 +66,7 @@ func listEvents(box *inbox.Inbox, all bool) (string, error) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# event inbox\n\nTexts that came through this agent's webhook.\n\n## %s events (%d)\n\n", title, len(events))
-	for _, e := range events[:min(len(events), listedEvents)] {
+	for _, e := range events[:min(len(events), maxListedEvents)] {
 		fmt.Fprintf(&b, "  %s  %s  %s  %s\n", e.ID, e.Status, e.ReceivedAt, preview(e.Text))
 	}
 	if len(events) == 0 {

@@ -87,7 +87,7 @@ func (c *call) shownVars() string {
 
 func (c *call) help() (string, error) {
 	var b strings.Builder
-	for _, d := range commands().words {
+	for _, d := range commands().general {
 		if d.usage != "" && (c.Topic.Type != lang.Bash || d.shell) {
 			fmt.Fprintf(&b, "  %-36s %s\n", d.usage, d.about)
 		}

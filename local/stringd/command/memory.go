@@ -24,7 +24,7 @@ const (
 	defaultK      = 8
 	maxK          = 100
 	defaultBudget = 4000
-	cutText       = 240
+	maxPreview    = 240
 	maxText       = 1 << 20
 	maxScan       = 10_000 // rows that one list reads
 	maxBatch      = 1000   // memories forgotten by one entry
@@ -242,7 +242,7 @@ func headline(m *oplog.Memory) string {
 func indented(m *oplog.Memory, full bool) string {
 	text := strings.TrimSpace(m.Text)
 	if !full {
-		text = lang.Cut(text, cutText)
+		text = lang.Truncate(text, maxPreview)
 	}
 	return "    " + api.Quote(m.Source, m.Namespace, text)
 }
@@ -257,4 +257,4 @@ func tagsOf(m *oplog.Memory) []string {
 }
 
 // splitList splits the comma-separated value of a flag.
-func splitList(s string) []string { return lang.Trimmed(strings.Split(s, ",")) }
+func splitList(s string) []string { return lang.TrimAll(strings.Split(s, ",")) }

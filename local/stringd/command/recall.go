@@ -131,7 +131,7 @@ func fitBudget(entries []string, budget int) string {
 
 // oneLine returns a preview: white space collapsed, cut to n characters.
 func oneLine(s string, n int) string {
-	return lang.Cut(strings.Join(strings.Fields(s), " "), n)
+	return lang.Truncate(strings.Join(strings.Fields(s), " "), n)
 }
 
 func (c *call) showMemory(a memoryArgs) (answer, error) {

@@ -44,8 +44,8 @@ func (c *call) remember(a memoryArgs) (answer, error) {
 	return c.store(a, n, meta, a.flags["--key"], "Remembered")
 }
 
-// week is the half-life of an agent's memories, in hours.
-const week = 168
+// halfLifeHours is the half-life of an agent's memories, in hours.
+const halfLifeHours = 168
 
 // store writes a memory to the namespace of the command, and answers with its id and log index.
 func (c *call) store(a memoryArgs, n api.Draft, meta map[string]any, key, verb string) (answer, error) {
@@ -59,7 +59,7 @@ func (c *call) store(a memoryArgs, n api.Draft, meta map[string]any, key, verb s
 			return answer{}, err
 		}
 	}
-	n.Key, n.HalfLife, n.Certainty = key, week, 1
+	n.Key, n.HalfLife, n.Certainty = key, halfLifeHours, 1
 	s, err := write(c, api.Remember, &api.RememberRequest{Draft: n})
 	if err != nil {
 		return answer{}, err

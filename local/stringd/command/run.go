@@ -15,7 +15,7 @@ import (
 type call struct {
 	*state.Session
 	ctx     context.Context
-	word    string // as typed, with its slash
+	typed   string // the word as typed, with its slash
 	name    string // before the first . or : of the word, without the slash and folded
 	sub     string // after it
 	args    string // rest of the first line
@@ -56,7 +56,7 @@ func dispatch(ctx context.Context, s *state.Session, cmd string) (string, error)
 	c := parse(ctx, s, cmd)
 	d := c.find()
 	if d == nil {
-		return "", lang.Errorf(lang.Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.word)
+		return "", lang.Errorf(lang.Unsupported, "Unknown command: %s\nUse /info to see available commands.", c.typed)
 	}
 	return d.run(c)
 }
@@ -67,13 +67,13 @@ func parse(ctx context.Context, s *state.Session, cmd string) *call {
 	head, body, more := strings.Cut(cmd, "\n")
 	head = strings.TrimSuffix(head, "\r")
 	c.body, c.hasBody = body, more
-	c.word = head
+	c.typed = head
 	if i := strings.IndexAny(head, " \t"); i >= 0 {
-		c.word, c.args = head[:i], strings.TrimSpace(head[i:])
+		c.typed, c.args = head[:i], strings.TrimSpace(head[i:])
 	}
-	c.name = c.word
-	if i := strings.IndexAny(c.word, ".:"); i >= 0 {
-		c.name, c.sub = c.word[:i], c.word[i+1:]
+	c.name = c.typed
+	if i := strings.IndexAny(c.typed, ".:"); i >= 0 {
+		c.name, c.sub = c.typed[:i], c.typed[i+1:]
 	}
 	c.name = strings.ToLower(strings.TrimPrefix(c.name, "/"))
 	return c
@@ -91,8 +91,8 @@ type commandDef struct {
 
 // table holds all commands.
 type table struct {
-	words, pages []commandDef
-	hubs         map[string][]commandDef // commands of single hubs, by hub
+	general, pages []commandDef
+	hubs           map[string][]commandDef // commands of single hubs, by hub
 }
 
 // tableOnce builds the table at its first use.
@@ -102,13 +102,13 @@ var tableOnce struct {
 }
 
 func commands() *table {
-	tableOnce.Do(func() { tableOnce.table = table{words(), hubPages(), hubWords()} })
+	tableOnce.Do(func() { tableOnce.table = table{generalCommands(), hubPageCommands(), hubCommands()} })
 	return &tableOnce.table
 }
 
 // find looks up the command. A hub looks among its own commands first.
 func (c *call) find() *commandDef {
-	bare := !strings.ContainsAny(c.word, ".:")
+	bare := !strings.ContainsAny(c.typed, ".:")
 	lookup := func(f []commandDef) *commandDef {
 		i := slices.IndexFunc(f, func(d commandDef) bool { return d.name == c.name && (d.sub || bare) })
 		if i < 0 {
@@ -125,5 +125,5 @@ func (c *call) find() *commandDef {
 			return d
 		}
 	}
-	return lookup(t.words)
+	return lookup(t.general)
 }

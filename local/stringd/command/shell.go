@@ -60,7 +60,7 @@ func (c *call) report(out shell.Out) (string, error) {
 	}
 	text := lang.Titled(fmt.Sprintf("exit: %d | cwd: %s", out.Status, out.CWD), body)
 	if out.Status != 0 {
-		return "", lang.Exit(out.Status, text)
+		return "", lang.ExitError(out.Status, text)
 	}
 	return text, nil
 }
@@ -73,15 +73,15 @@ func bash(ctx context.Context, s *state.Session, cmd string) (string, error) {
 		case "help", "info", "close":
 			return c.find().run(c)
 		}
-		return "", lang.Errorf(lang.Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.word)
+		return "", lang.Errorf(lang.Unsupported, "Unknown command: /%s\nUse //help to see available commands.", c.typed)
 	}
 	if strings.HasPrefix(cmd, "/") {
 		c := parse(ctx, s, cmd)
-		if !strings.Contains(c.word[1:], "/") {
+		if !strings.Contains(c.typed[1:], "/") {
 			if d := c.find(); d != nil && d.shell {
 				return d.run(c)
 			} else if d != nil {
-				return "", lang.Errorf(lang.Unsupported, "%s does not work in a bash topic.", c.word)
+				return "", lang.Errorf(lang.Unsupported, "%s does not work in a bash topic.", c.typed)
 			}
 		}
 	}

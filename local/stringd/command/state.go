@@ -13,11 +13,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// statsScan bounds the records that /stats reads to count by tier.
-const statsScan = 100_000
+// maxStatsScan bounds the records that /stats reads to count by tier.
+const maxStatsScan = 100_000
 
 func (c *call) stats(a memoryArgs) (answer, error) {
-	t, err := api.Tiers.Ask(c.ctx, c.Settings.Memory, &api.TiersRequest{Namespace: a.ns, Look: statsScan})
+	t, err := api.Tiers.Ask(c.ctx, c.Settings.Memory, &api.TiersRequest{Namespace: a.ns, Look: maxStatsScan})
 	if err != nil {
 		return answer{}, err
 	}
@@ -36,8 +36,8 @@ func (c *call) stats(a memoryArgs) (answer, error) {
 	}
 	fmt.Fprintf(&b, "bytes: %d\nmemories: %d (whole database)\nforgotten: %d\nrelations: %d\nlast index: %d", t.Bytes,
 		st.Active, st.Tombstoned, st.Edges, t.Index)
-	if st.NextSeq > statsScan {
-		fmt.Fprintf(&b, "\n(tiers and bytes are of the first %d records)", statsScan)
+	if st.NextSeq > maxStatsScan {
+		fmt.Fprintf(&b, "\n(tiers and bytes are of the first %d records)", maxStatsScan)
 	}
 	return answer{lang.Titled("Memory stats", b.String()), map[string]any{"ns": a.ns, "tiers": counts, "bytes": t.Bytes, "active": st.Active,
 		"tombstoned": st.Tombstoned, "edges": st.Edges, "index": t.Index}}, nil

@@ -4,8 +4,8 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/lang"
 )
 
-// words returns the commands of all topics, in the order of /help.
-func words() []commandDef {
+// generalCommands returns the commands of all topics, in the order of /help.
+func generalCommands() []commandDef {
 	return []commandDef{
 		{name: "open", usage: "/open <path|uri|path#block|@id|dir|mem:...>", about: "open a document", run: (*call).open},
 		{name: "back", usage: "/back", about: "return to the document before", run: (*call).back},
@@ -64,8 +64,8 @@ func words() []commandDef {
 	}
 }
 
-// hubPages returns the commands of every hub that show its page.
-func hubPages() []commandDef {
+// hubPageCommands returns the commands of every hub that show its page.
+func hubPageCommands() []commandDef {
 	return []commandDef{
 		{name: "open", run: (*call).hubPage},
 		{name: "list", run: (*call).hubPage},
@@ -74,8 +74,8 @@ func hubPages() []commandDef {
 	}
 }
 
-// hubWords returns the commands of single hubs.
-func hubWords() map[string][]commandDef {
+// hubCommands returns the commands of single hubs.
+func hubCommands() map[string][]commandDef {
 	return map[string][]commandDef{
 		"event": {
 			{name: "list", usage: "/list [--all]", run: (*call).hubEvent},

@@ -52,5 +52,5 @@ func (c *call) session() (string, error) {
 
 // unsupported rejects commands of the protocol that need hosts or stores that this node does not use.
 func unsupported(c *call) (string, error) {
-	return "", lang.Errorf(lang.Unsupported, "%s is not offered by this node.", c.word)
+	return "", lang.Errorf(lang.Unsupported, "%s is not offered by this node.", c.typed)
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// head is a heading in the text. Its block extends to the next heading of the same or a higher level.
-type head struct {
+// blockHeading is a heading in the text. Its block extends to the next heading of the same or a higher level.
+type blockHeading struct {
 	start, level int
 	id, slug     string // the explicit id, or ""; the id made of the words
 }
 
-func (d *Document) heads() (all []head) {
+func (d *Document) blockHeadings() (all []blockHeading) {
 	for _, l := range d.lines {
 		if !l.isText() || !strings.HasPrefix(l.text, "#") {
 			continue
@@ -21,7 +21,7 @@ func (d *Document) heads() (all []head) {
 		if m == nil || m[2] == "" {
 			continue
 		}
-		h := head{start: l.start, level: len(m[1]), slug: Slug(headingID.ReplaceAllString(m[2], ""))}
+		h := blockHeading{start: l.start, level: len(m[1]), slug: Slug(headingID.ReplaceAllString(m[2], ""))}
 		if own := headingID.FindStringSubmatch(m[2]); own != nil {
 			h.id = own[1]
 		}
@@ -38,10 +38,10 @@ func (d *Document) Find(id string) (start, end int, ok bool) {
 			return b.Start, b.End, true
 		}
 	}
-	heads := d.heads()
-	at := slices.IndexFunc(heads, func(h head) bool { return h.id != "" && h.id == id })
+	heads := d.blockHeadings()
+	at := slices.IndexFunc(heads, func(h blockHeading) bool { return h.id != "" && h.id == id })
 	if at < 0 {
-		at = slices.IndexFunc(heads, func(h head) bool { return h.slug == id })
+		at = slices.IndexFunc(heads, func(h blockHeading) bool { return h.slug == id })
 	}
 	if at < 0 {
 		return 0, 0, false
@@ -67,7 +67,7 @@ func (d *Document) BlockIDs() (ids []string) {
 			add(b.ID)
 		}
 	}
-	for _, h := range d.heads() {
+	for _, h := range d.blockHeadings() {
 		add(cmp.Or(h.id, h.slug))
 	}
 	return ids

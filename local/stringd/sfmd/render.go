@@ -13,7 +13,7 @@ var (
 	simpleLabel = regexp.MustCompile(`^[A-Za-z0-9 -]{1,20}$`)
 )
 
-const longHref = 40
+const maxHref = 40
 
 // End returns the end offset for rendering the whole document.
 func (d *Document) End() int { return len(d.Source) + 1 }
@@ -74,7 +74,7 @@ func (r *renderer) links(s string) string {
 	})
 	return rewrite(anyLink, s, func(m []string) string {
 		href := m[3]
-		if m[1] == "!" || !strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "https://") && len(href) <= longHref {
+		if m[1] == "!" || !strings.HasPrefix(href, "http://") && !strings.HasPrefix(href, "https://") && len(href) <= maxHref {
 			return m[0]
 		}
 		return "[" + m[2] + "][@" + r.shorten(m[2], href) + "]"

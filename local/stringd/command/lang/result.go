@@ -60,8 +60,10 @@ func Errorf(c Code, format string, args ...any) error {
 	return &Error{c, fmt.Sprintf(format, args...)}
 }
 
-// Exit returns the error of a program that ended with a status.
-func Exit(status int, text string) error { return &Error{Code(fmt.Sprintf("EXIT_%d", status)), text} }
+// ExitError returns the error of a program that ended with a status.
+func ExitError(status int, text string) error {
+	return &Error{Code(fmt.Sprintf("EXIT_%d", status)), text}
+}
 
 // codes maps the errors of the memory to codes.
 var codes = map[oplog.Kind]Code{

@@ -2,8 +2,8 @@ package lang
 
 import "strings"
 
-// Cut shortens a text to n characters, the last three of which are dots.
-func Cut(s string, n int) string {
+// Truncate shortens a text to n characters, the last three of which are dots.
+func Truncate(s string, n int) string {
 	r := []rune(s)
 	if len(r) > n {
 		return string(r[:n-3]) + "..."
@@ -11,8 +11,8 @@ func Cut(s string, n int) string {
 	return string(r)
 }
 
-// Trimmed trims the texts of a list and removes empty ones.
-func Trimmed(list []string) (out []string) {
+// TrimAll trims the texts of a list and removes empty ones.
+func TrimAll(list []string) (out []string) {
 	for _, s := range list {
 		if s = strings.TrimSpace(s); s != "" {
 			out = append(out, s)

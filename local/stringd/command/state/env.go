@@ -75,7 +75,7 @@ func (s *Session) Env() (map[string]string, error) {
 		}
 		return nil
 	})
-	if err != nil && err != errFilesOff {
+	if err != nil && err != errNoFiles {
 		return nil, err
 	}
 	return out, nil

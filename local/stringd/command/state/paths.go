@@ -216,7 +216,7 @@ func SplitBlock(target string) (path, block string) {
 // WithFiles runs do, which uses files, if the door allows it.
 func (s *Session) WithFiles(do func() error) error {
 	// Without a deadline, because the door does not wait.
-	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errFilesOff, func(context.Context) error { return do() })
+	return s.Settings.Memory.Act(context.Background(), api.UseFiles, errNoFiles, func(context.Context) error { return do() })
 }
 
 // Cause returns the system error without its path, because that may be the path of a temporary file.
@@ -227,5 +227,5 @@ func Cause(err error) error {
 	return err
 }
 
-// errFilesOff rejects an agent that may not use files.
-var errFilesOff = lang.Errorf(lang.NotAllowed, "Files are off on this node.")
+// errNoFiles rejects an agent that may not use files.
+var errNoFiles = lang.Errorf(lang.NotAllowed, "Files are off on this node.")

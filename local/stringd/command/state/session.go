@@ -82,7 +82,7 @@ type Session struct {
 
 // NewSession returns the empty session of a topic.
 func NewSession(set *Settings, t lang.Topic) *Session {
-	return &Session{Settings: set, Topic: t, Vars: NewOrdered(), Shortcuts: map[string]string{}, Menus: map[string]bool{},
+	return &Session{Settings: set, Topic: t, Vars: NewOrderedMap(), Shortcuts: map[string]string{}, Menus: map[string]bool{},
 		Seen:  map[string]Stamp{},
 		Shell: shell.New(shell.Config{Environ: set.Environ, Temp: set.Temp})}
 }
@@ -131,8 +131,8 @@ type orderedMap struct {
 	Values map[string]string
 }
 
-// NewOrdered returns an empty map.
-func NewOrdered() *orderedMap { return &orderedMap{Values: map[string]string{}} }
+// NewOrderedMap returns an empty map.
+func NewOrderedMap() *orderedMap { return &orderedMap{Values: map[string]string{}} }
 
 // Set sets a key.
 func (o *orderedMap) Set(k, v string) {
