@@ -114,7 +114,7 @@ func TestLargeRecords(t *testing.T) {
 	}))
 }
 
-// allocated returns how many bytes of memory f takes.
+// allocated returns the number of bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -60,7 +60,7 @@ func TestNoFlipIsServed(t *testing.T) {
 					default:
 						ends.Add(kind, rafttest.Caught)
 					}
-					_ = s.Close() // what it says of damage is beside the point
+					_ = s.Close() // it may report the damage, which is not tested here
 				}
 			}
 			ends.Log(t)
@@ -99,7 +99,7 @@ func TestNoFlipUnderAnOpenStoreIsServed(t *testing.T) {
 				default:
 					ends.Add("tables", rafttest.Dead)
 				}
-				_ = s.Close() // what it says of damage is beside the point
+				_ = s.Close() // it may report the damage, which is not tested here
 			}
 			ends.Report(t)
 		})

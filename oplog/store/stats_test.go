@@ -105,7 +105,7 @@ func TestDamageIsCountedAndNamed(t *testing.T) {
 				got.DamagedFiles[0].Healed {
 				t.Errorf("with the check %d, in %+v, and %d before", got.Damaged, got.DamagedFiles, read.Damaged)
 			}
-			_ = s.Close() // what it says of damage is beside the point
+			_ = s.Close() // it may report the damage, which is not tested here
 		})
 	}
 }
