@@ -30,7 +30,7 @@ type conn struct {
 	fileSlots   chan struct{} // one element for each open fileBody
 	wakeup      chan struct{} // wakes the writer
 	done        chan struct{} // closed when the connection ends
-	once        sync.Once
+	closeOnce   sync.Once
 }
 
 // position is the position of a connection in the frames of a process. The writer sends the frames of the first
@@ -69,7 +69,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 
 // end closes the connection. It is safe to call concurrently and repeatedly.
 func (c *conn) end() {
-	c.once.Do(func() {
+	c.closeOnce.Do(func() {
 		close(c.done)
 		c.nc.Close()
 	})
@@ -92,7 +92,7 @@ func (c *conn) run() {
 	c.mu.Unlock()
 	for _, p := range followed {
 		p.mu.Lock()
-		delete(p.subs, c)
+		delete(p.subscribers, c)
 		p.mu.Unlock()
 	}
 }
@@ -295,7 +295,7 @@ func (c *conn) follow(p *proc, from uint64) {
 	if p.replaced || c.ended {
 		return
 	}
-	p.subs[c] = struct{}{}
+	p.subscribers[c] = struct{}{}
 	c.positions[p], c.unsent[p] = &position{cursor: cursor{next: from}}, true
 	c.wake()
 }
@@ -327,7 +327,7 @@ func (c *conn) reattach(p *proc, from uint64, line func(reattachResult) []byte) 
 	if c.ended {
 		return true
 	}
-	p.subs[c] = struct{}{}
+	p.subscribers[c] = struct{}{}
 	c.unsent[p] = true
 	c.lateBytes += len(job.line)
 	if old := c.positions[p]; old != nil && len(old.reattaches) > 0 {

@@ -16,11 +16,11 @@ type hostOperation = api.Of[api.HostRequest, api.Nothing]
 // run decodes the parameters and returns a function that runs a plain method after the door has allowed it.
 func (m method) run(params json.RawMessage) func(*Server) (any, error) {
 	do := m.plain(params)
-	if m.needs == nil {
+	if m.permission == nil {
 		return do
 	}
 	return func(s *Server) (result any, err error) {
-		denied := s.withPermission(m.name, *m.needs, func() error {
+		denied := s.withPermission(m.name, *m.permission, func() error {
 			result, err = do(s)
 			return nil
 		})

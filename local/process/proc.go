@@ -27,12 +27,12 @@ type proc struct {
 	exited  chan struct{} // closed when the leader has ended
 	done    chan struct{} // closed when the exit frame is added
 
-	mu       sync.Mutex
-	frames   *replay
-	subs     map[*conn]struct{} // connections to wake when a frame is added
-	running  bool
-	replaced bool // another process has taken the id: frames are no longer sent
-	ended    time.Time
+	mu          sync.Mutex
+	frames      *replay
+	subscribers map[*conn]struct{} // connections to wake when a frame is added
+	running     bool
+	replaced    bool // another process has taken the id: frames are no longer sent
+	ended       time.Time
 }
 
 // drainTimeout bounds how long descendants may hold the pipes open after the exit of the leader.
@@ -64,7 +64,7 @@ func (s *Server) start(p spawnParams) (*proc, error) {
 	}
 	id, _ := json.Marshal(p.ID) // a string
 	pr := &proc{s: s, id: p.ID, idJSON: id, pid: c.Process.Pid, started: float64(time.Now().UnixNano()) / 1e9, cmd: c, running: true,
-		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subs: map[*conn]struct{}{}, exited: make(chan struct{}),
+		frames: newReplay(s.cfg.SpillDir, s.cfg.Replay, s.cfg.Keys), subscribers: map[*conn]struct{}{}, exited: make(chan struct{}),
 		done: make(chan struct{})}
 	pr.stdin = newStdinQueue(in, pr.exited, func() { s.Log.Warn("[process.Manager] stdin backpressure: queue full for " + oneLine(p.ID)) })
 	s.Go(func() { pr.watch(out, errs) })
@@ -112,7 +112,7 @@ func (p *proc) frameSink(s stream) func([]byte) {
 
 // wake wakes the connections that follow the process. The caller holds the lock.
 func (p *proc) wake() {
-	for c := range p.subs {
+	for c := range p.subscribers {
 		c.framesReady(p)
 	}
 }
@@ -138,10 +138,10 @@ func (p *proc) detach() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.replaced = true
-	for c := range p.subs {
+	for c := range p.subscribers {
 		c.forget(p)
 	}
-	clear(p.subs)
+	clear(p.subscribers)
 }
 
 // discard closes the files of the replay.

@@ -35,21 +35,21 @@ func splitNonEmpty(data []byte, atEOF bool) (advance int, token []byte, err erro
 // turnReader reads from a connection. If a read fills the buffer, the client has much to send and must wait for a
 // turn. All clients with a turn together use at most a quarter of the processors.
 type turnReader struct {
-	c    *conn
-	done func() // ends the turn; nil without one
+	c       *conn
+	endTurn func() // ends the turn; nil without one
 }
 
 func (t *turnReader) Read(b []byte) (n int, err error) {
 	t.release()
 	if n, err = t.c.nc.Read(b); err == nil && n == len(b) {
-		t.done, err = t.c.s.turns.Take(t.c.s.Ctx)
+		t.endTurn, err = t.c.s.turns.Take(t.c.s.Ctx)
 	}
 	return n, err
 }
 
 // decode calls handle with a line, in a turn if the line is large. It returns false if the server stops first.
 func (t *turnReader) decode(line []byte, handle func([]byte)) bool {
-	if t.done != nil {
+	if t.endTurn != nil {
 		handle(line)
 		return true
 	}
@@ -57,9 +57,9 @@ func (t *turnReader) decode(line []byte, handle func([]byte)) bool {
 }
 
 func (t *turnReader) release() {
-	if t.done != nil {
-		t.done()
-		t.done = nil
+	if t.endTurn != nil {
+		t.endTurn()
+		t.endTurn = nil
 	}
 }
 

@@ -98,8 +98,8 @@ type method struct {
 	process func(json.RawMessage) (process string, do func(*call))
 	// files marks a plain method whose result may be a file. A connection has few of them open at a time.
 	files bool
-	// needs is the operation that the door must allow; nil if none is needed.
-	needs *hostOperation
+	// permission is the operation that the door must allow; nil if none is needed.
+	permission *hostOperation
 }
 
 // noParams makes a plain method that ignores its parameters.
@@ -138,17 +138,17 @@ func methods() []method {
 		{name: "server.ping", plain: noParams(ping)},
 		{name: "server.version", plain: noParams(version)},
 		{name: "server.capabilities", plain: noParams(capabilities)},
-		{name: "server.shutdown", plain: noParams(shutdown), needs: &api.StopNode},
-		{name: "files.list", plain: plain(filesList), needs: &api.UseFiles},
-		{name: "files.validate", plain: plain(filesValidate), needs: &api.UseFiles},
-		{name: "files.stat", plain: plain(filesStat), needs: &api.UseFiles},
-		{name: "files.read", plain: plain(filesRead), files: true, needs: &api.UseFiles},
-		{name: "files.extract_tar", plain: plain(extractTar), needs: &api.UseFiles},
-		{name: "git.info", plain: plain(gitInfo), needs: &api.RunGit},
-		{name: "git.status", plain: plain(gitStatus), needs: &api.RunGit},
-		{name: "git.list_branches", plain: plain(gitBranches), needs: &api.RunGit},
-		{name: "git.worktree_create", plain: plain(gitWorktreeCreate), needs: &api.RunGit},
-		{name: "git.worktree_remove", plain: plain(gitWorktreeRemove), needs: &api.RunGit},
+		{name: "server.shutdown", plain: noParams(shutdown), permission: &api.StopNode},
+		{name: "files.list", plain: plain(filesList), permission: &api.UseFiles},
+		{name: "files.validate", plain: plain(filesValidate), permission: &api.UseFiles},
+		{name: "files.stat", plain: plain(filesStat), permission: &api.UseFiles},
+		{name: "files.read", plain: plain(filesRead), files: true, permission: &api.UseFiles},
+		{name: "files.extract_tar", plain: plain(extractTar), permission: &api.UseFiles},
+		{name: "git.info", plain: plain(gitInfo), permission: &api.RunGit},
+		{name: "git.status", plain: plain(gitStatus), permission: &api.RunGit},
+		{name: "git.list_branches", plain: plain(gitBranches), permission: &api.RunGit},
+		{name: "git.worktree_create", plain: plain(gitWorktreeCreate), permission: &api.RunGit},
+		{name: "git.worktree_remove", plain: plain(gitWorktreeRemove), permission: &api.RunGit},
 		{name: "process.spawn", process: ordered(spawn)},
 		{name: "process.stdin", process: ordered(stdin)},
 		{name: "process.kill", process: ordered(kill)},

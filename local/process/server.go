@@ -146,7 +146,7 @@ func (s *Server) sweep() {
 		var old []*proc
 		for id, p := range s.procs {
 			p.mu.Lock()
-			if !p.running && time.Since(p.ended) > exitedRetention && len(p.subs) == 0 {
+			if !p.running && time.Since(p.ended) > exitedRetention && len(p.subscribers) == 0 {
 				old = append(old, p)
 				delete(s.procs, id)
 			}

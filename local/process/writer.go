@@ -136,7 +136,7 @@ func (c *conn) appendFrames(buf []byte, p *proc) (_ []byte, more bool) {
 		return buf, true
 	case !p.running: // the exit frame was sent
 		delete(c.positions, p)
-		delete(p.subs, c)
+		delete(p.subscribers, c)
 	}
 	return buf, false
 }

@@ -88,8 +88,8 @@ type Server struct {
 	settings *state.Settings
 
 	*serve.Work
-	once sync.Once
-	err  error // of Close
+	closeOnce sync.Once
+	closeErr  error // of Close
 }
 
 // Listen opens the registry and serves. The daemon runs until Close.
@@ -122,7 +122,7 @@ func Listen(cfg Config) (_ *Server, err error) {
 		Environ: environ.Clean(), Temp: temp}
 	d := &door.Door{Origins: cfg.Origins, Hint: "send the token in " + cfg.TokenFile,
 		Token: func(bearer string) bool { return cfg.Token != "" && door.EqualSecrets(bearer, cfg.Token) }}
-	s.sessions = &sessions{set: s.settings, byKey: map[key]*session{}}
+	s.sessions = &sessions{settings: s.settings, byKey: map[key]*session{}}
 	// Requests have their own context, so that a request in a queue still gets an answer when the daemon stops.
 	s.endHTTP = s.AcceptHTTP(s.ln, d, context.Background(), s.forbid, s.handler())
 	return s, nil
@@ -158,13 +158,13 @@ const drainTimeout = time.Second
 
 // Close stops the daemon: it closes the listener, ends the streams and kills the shells with their programs.
 func (s *Server) Close() error {
-	s.once.Do(func() {
+	s.closeOnce.Do(func() {
 		s.Cancel()
 		s.streams.closeAll()
 		s.sessions.closeAll()
-		s.err = s.endHTTP(drainTimeout)
+		s.closeErr = s.endHTTP(drainTimeout)
 		s.Drain(0)
-		s.err = errors.Join(s.err, unlockDir(s.lock))
+		s.closeErr = errors.Join(s.closeErr, unlockDir(s.lock))
 	})
-	return s.err
+	return s.closeErr
 }

@@ -136,10 +136,10 @@ func (x *session) status() (busy bool, queued int) {
 
 // sessions holds the live sessions.
 type sessions struct {
-	set   *state.Settings
-	mu    sync.Mutex
-	byKey map[key]*session
-	order []*session // in order of creation
+	settings *state.Settings
+	mu       sync.Mutex
+	byKey    map[key]*session
+	order    []*session // in order of creation
 }
 
 // maxSessions bounds the topics of an agent. Each has a history, variables and perhaps a shell.
@@ -156,7 +156,7 @@ func (l *sessions) getOrCreate(agent string, t lang.Topic) (x *session, created 
 	if len(l.listLocked(agent)) >= maxSessions {
 		return nil, false, httpErrorf(http.StatusTooManyRequests, "Agent %s has %d sessions. Delete some first.", agent, maxSessions)
 	}
-	x = &session{id: k, state: state.NewSession(l.set, t)}
+	x = &session{id: k, state: state.NewSession(l.settings, t)}
 	l.byKey[k] = x
 	l.order = append(l.order, x)
 	return x, true, nil

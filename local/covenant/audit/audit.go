@@ -90,8 +90,8 @@ type Log struct {
 	pair
 	consistent bool // the files had the same number of lines at the last comparison
 	rows       uint64
-	last       uint64 // newest timestamp
-	tail       string // newest chain hash
+	lastTime   uint64 // newest timestamp
+	lastHash   string // newest chain hash
 	cutoff     uint64 // of the last purge
 	dirty      bool
 }
@@ -116,7 +116,7 @@ func (l *Log) Append(id string, now time.Time, issuer, kind any) error {
 	if err := l.checkUnchanged(); err != nil {
 		return err
 	}
-	e := Event{ID: id, Timestamp: max(uint64(now.UnixMilli()), l.last)}
+	e := Event{ID: id, Timestamp: max(uint64(now.UnixMilli()), l.lastTime)}
 	line, err := kit.JSON(kit.Object{"id", e.ID, "timestamp_ms", e.Timestamp, "issuer", issuer, "kind", kind})
 	if err != nil {
 		return err
@@ -139,13 +139,13 @@ func (l *Log) write(line []byte, e Event) error {
 }
 
 func (l *Log) anchor(line []byte, e Event) error {
-	a := makeAnchor(l.tail, l.rows, line, e)
+	a := makeAnchor(l.lastHash, l.rows, line, e)
 	b, err := kit.JSON(a)
 	if err == nil {
 		err = l.chain.Append(b)
 	}
 	if err == nil {
-		l.tail, l.last, l.rows = a.Chain, e.Timestamp, l.rows+1
+		l.lastHash, l.lastTime, l.rows = a.Chain, e.Timestamp, l.rows+1
 	}
 	return err
 }

@@ -91,10 +91,10 @@ func (l *Log) readEnds() (ev, ch fileEnd, err error) {
 	if ev, err = l.readEnd(l.events); err == nil {
 		ch, err = l.readEnd(l.chain)
 	}
-	l.tail, l.rows = zeroHash, ch.lines
+	l.lastHash, l.rows = zeroHash, ch.lines
 	var a anchor
 	if err == nil && ch.lines > 0 && json.Unmarshal(ch.last, &a) == nil {
-		l.tail, l.last = a.Chain, max(l.last, a.Timestamp)
+		l.lastHash, l.lastTime = a.Chain, max(l.lastTime, a.Timestamp)
 	}
 	return ev, ch, err
 }

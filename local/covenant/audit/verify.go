@@ -109,7 +109,7 @@ func (r *Report) checkEvent(line, stored []byte, anchored bool) {
 func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	remaining := Log{dir: l.dir, keys: l.keys, tail: zeroHash}
+	remaining := Log{dir: l.dir, keys: l.keys, lastHash: zeroHash}
 	if remaining.pair, err = l.openPair(journal.Create, ".new"); err != nil {
 		return 0, err
 	}
@@ -145,7 +145,7 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 		return 0, errors.Join(err, remaining.close())
 	}
 	_ = l.close() // the renamed files have replaced them
-	l.pair, l.rows, l.tail, l.cutoff, l.consistent = remaining.pair, remaining.rows, remaining.tail, cutoff, true
+	l.pair, l.rows, l.lastHash, l.cutoff, l.consistent = remaining.pair, remaining.rows, remaining.lastHash, cutoff, true
 	return purged, syncwriter.Dir(l.dir) // without the sync, a crash could bring the old events back
 }
 

@@ -37,7 +37,7 @@ type registry struct {
 	file *journal.Journal[Registration]
 	rows []Registration // in order of registration; a revoked row has both times
 
-	claimed map[string]bool // keys of peers whose enrolment is running
+	enrolling map[string]bool // keys of peers whose enrolment is running
 }
 
 func hashToken(token []byte) string {
@@ -46,7 +46,7 @@ func hashToken(token []byte) string {
 }
 
 func openRegistry(path string, keys *atrest.Ring) (r *registry, err error) {
-	r = &registry{claimed: map[string]bool{}}
+	r = &registry{enrolling: map[string]bool{}}
 	r.file, err = journal.Replay(path, RegistryPlace, keys, func(row Registration) error {
 		r.apply(row)
 		return nil
@@ -113,16 +113,16 @@ func (r *registry) Issue(agent *AgentID, now uint64) (string, error) {
 func (r *registry) Claim(key string) (done func(), free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.claimed[key] ||
+	if r.enrolling[key] ||
 		slices.ContainsFunc(r.rows,
 			func(row Registration) bool { return row.Revoked == 0 && row.Agent != nil && row.Agent.Pubkey == key }) {
 		return nil, false
 	}
-	r.claimed[key] = true
+	r.enrolling[key] = true
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.claimed, key)
+		delete(r.enrolling, key)
 	}, true
 }
 

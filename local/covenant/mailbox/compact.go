@@ -49,7 +49,7 @@ func (b *Box) snapshot() (all []event) {
 		r := b.cache[key]
 		all = append(all, event{Op: "cached", ID: key, Result: &r})
 	}
-	for _, k := range b.order {
+	for _, k := range b.unfinished {
 		all = append(all, event{Op: "queued", Task: &k.Task, Tries: k.Attempt})
 		if k.Lease != nil {
 			all = append(all, event{Op: "leased", ID: k.Task.ID, Lease: k.Lease})

@@ -50,7 +50,7 @@ func (b *Box) apply(e event) {
 		k := &taskState{Entry: Entry{Task: *e.Task, Attempt: e.Tries}, hash: sha256.Sum256(e.Task.Body), seq: b.lastSeq}
 		b.tasks[e.Task.ID] = k
 		b.queue[e.Task.Recipient] = append(b.queue[e.Task.Recipient], k)
-		b.order = append(b.order, k)
+		b.unfinished = append(b.unfinished, k)
 	case "leased":
 		k := b.tasks[e.ID]
 		if k == nil {
@@ -65,9 +65,9 @@ func (b *Box) apply(e event) {
 		}
 		b.results[k.Task.Sender] = append(b.results[k.Task.Sender], *e.Result)
 		if e.Result.Final {
-			k.final, k.Lease = true, nil
+			k.finished, k.Lease = true, nil
 			b.queue[k.Task.Recipient] = removeTask(b.queue[k.Task.Recipient], k)
-			b.order = removeTask(b.order, k)
+			b.unfinished = removeTask(b.unfinished, k)
 			if k.Task.Cache != "" {
 				b.cacheResult(cacheKey(k.Task), *e.Result)
 			}
@@ -82,7 +82,7 @@ func (b *Box) apply(e event) {
 			b.queue[k.Task.Recipient] = slices.Insert(q, at, k)
 		}
 	case "finished":
-		k := &taskState{Entry: Entry{Task: *e.Task}, final: true}
+		k := &taskState{Entry: Entry{Task: *e.Task}, finished: true}
 		copy(k.hash[:], e.Hash)
 		b.tasks[e.Task.ID] = k
 		b.finish(e.Task.ID)

@@ -75,24 +75,24 @@ var (
 // taskState is a task that the mailbox remembers, finished or not.
 type taskState struct {
 	Entry
-	hash  [32]byte // of the body
-	final bool
-	seq   uint64 // order of arrival
+	hash     [32]byte // of the body
+	finished bool
+	seq      uint64 // order of arrival
 }
 
 func bySeq(k *taskState, place uint64) int { return cmp.Compare(k.seq, place) }
 
 // Box is the mailbox. It is safe for concurrent use.
 type Box struct {
-	mu        sync.Mutex // guards the fields below; held while the file is written and synced
-	file      *journal.Journal[event]
-	compactAt int64                   // the size at which the file is compacted
-	tasks     map[string]*taskState   // the unfinished tasks, and the newest finished ones
-	queue     map[string][]*taskState // recipient → queued tasks, oldest first
-	order     []*taskState            // queued and leased, oldest first
-	lastSeq   uint64                  // seq of the newest task
-	results   map[string][]Result     // sender → results, oldest first
-	cache     map[string]Result
+	mu         sync.Mutex // guards the fields below; held while the file is written and synced
+	file       *journal.Journal[event]
+	compactAt  int64                   // the size at which the file is compacted
+	tasks      map[string]*taskState   // the unfinished tasks, and the newest finished ones
+	queue      map[string][]*taskState // recipient → queued tasks, oldest first
+	unfinished []*taskState            // queued and leased, oldest first
+	lastSeq    uint64                  // seq of the newest task
+	results    map[string][]Result     // sender → results, oldest first
+	cache      map[string]Result
 
 	finished []string // ids, oldest first
 	cached   []string // keys of cache, oldest first
@@ -178,7 +178,7 @@ func (b *Box) checkLeased(id string) error {
 	switch {
 	case k == nil:
 		return ErrUnknown
-	case k.final:
+	case k.finished:
 		return ErrFinal
 	case k.Lease == nil:
 		return ErrNotLeased
@@ -223,7 +223,7 @@ func (b *Box) Take(now uint64, sender string) (json.RawMessage, error) {
 func (b *Box) Tasks(agent string) (entries []Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, k := range b.order {
+	for _, k := range b.unfinished {
 		if k.Task.Sender == agent || k.Task.Recipient == agent {
 			entries = append(entries, k.Entry)
 		}

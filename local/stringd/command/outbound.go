@@ -154,7 +154,7 @@ func (p *actionRun) template(t string, res response) (string, error) {
 	if json.Unmarshal([]byte(res.text), &body) != nil {
 		body = res.text
 	}
-	sc := scope{p, map[string]any{"Response": map[string]any{"status": float64(res.status), "body": body}}, map[string]int{}}
+	sc := templateScope{p, map[string]any{"Response": map[string]any{"status": float64(res.status), "body": body}}, map[string]int{}}
 	var out []string
 	if err := sc.run(strings.Split(t, "\n"), &out, false); err != nil {
 		return "", err
@@ -162,14 +162,14 @@ func (p *actionRun) template(t string, res response) (string, error) {
 	return cmp.Or(strings.TrimSpace(strings.Join(out, "\n")), "(no output)"), nil
 }
 
-// scope holds the names that a template can use.
-type scope struct {
-	p     *actionRun
-	names map[string]any
-	count map[string]int // number of shortcuts with a name that loops have made
+// templateScope holds the names that a template can use.
+type templateScope struct {
+	p          *actionRun
+	vars       map[string]any
+	loopCounts map[string]int // number of shortcuts with a name that loops have made
 }
 
-func (s scope) run(lines []string, out *[]string, loop bool) error {
+func (s templateScope) run(lines []string, out *[]string, loop bool) error {
 	for i := 0; i < len(lines); i++ {
 		t := strings.TrimSpace(lines[i])
 		if m := forLine.FindStringSubmatch(t); m != nil {
@@ -185,12 +185,12 @@ func (s scope) run(lines []string, out *[]string, loop bool) error {
 			}
 			list, _ := s.lookup(m[2]).([]any) // another type is an empty list
 			for _, x := range list[:min(len(list), 1000)] {
-				s.names[m[1]] = x
+				s.vars[m[1]] = x
 				if err := s.run(lines[i+1:min(end, len(lines))], out, true); err != nil {
 					return err
 				}
 			}
-			delete(s.names, m[1])
+			delete(s.vars, m[1])
 			i = end
 			continue
 		}
@@ -204,8 +204,8 @@ func (s scope) run(lines []string, out *[]string, loop bool) error {
 			m := shortLine.FindStringSubmatch(t)
 			id := m[1]
 			if loop {
-				s.count[id]++
-				id = fmt.Sprintf("%s-%d", id, s.count[id])
+				s.loopCounts[id]++
+				id = fmt.Sprintf("%s-%d", id, s.loopCounts[id])
 			}
 			s.p.Session.Shortcuts[id] = s.eval(m[2])
 		default:
@@ -216,7 +216,7 @@ func (s scope) run(lines []string, out *[]string, loop bool) error {
 }
 
 // eval evaluates the right side of an assignment: a path, or text with paths in braces.
-func (s scope) eval(expr string) string {
+func (s templateScope) eval(expr string) string {
 	expr = strings.TrimSpace(expr)
 	if strings.HasPrefix(expr, "\"") {
 		return s.expand(lang.Unquote(expr))
@@ -230,7 +230,7 @@ func (s scope) eval(expr string) string {
 	return expr
 }
 
-func (s scope) expand(text string) string {
+func (s templateScope) expand(text string) string {
 	return exprRef.ReplaceAllStringFunc(text, func(m string) string {
 		if v := s.lookup(m[1 : len(m)-1]); v != nil {
 			return formatValue(v)
@@ -240,12 +240,12 @@ func (s scope) expand(text string) string {
 }
 
 // lookup resolves a path such as Response.body.a[0].b.
-func (s scope) lookup(path string) any {
+func (s templateScope) lookup(path string) any {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	if len(parts) == 0 {
 		return nil
 	}
-	at, ok := s.names[parts[0]]
+	at, ok := s.vars[parts[0]]
 	if !ok {
 		if v, ok := s.p.values[path]; ok {
 			return v

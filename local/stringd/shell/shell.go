@@ -47,7 +47,7 @@ type Shell struct {
 	cfg Config
 
 	mu     sync.Mutex // guards the fields below
-	live   *process
+	proc   *process
 	closed bool
 }
 
@@ -64,7 +64,7 @@ var ErrClosed = errors.New("the shell is closed")
 func (s *Shell) Alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.live != nil && !s.live.ended()
+	return s.proc != nil && !s.proc.ended()
 }
 
 // Close kills bash and everything started in its terminal. The shell stays closed.
@@ -78,8 +78,8 @@ func (s *Shell) Close() {
 // Reset kills bash. The next command starts a new one.
 func (s *Shell) Reset() {
 	s.mu.Lock()
-	l := s.live
-	s.live = nil
+	l := s.proc
+	s.proc = nil
 	s.mu.Unlock()
 	if l != nil {
 		l.kill()
@@ -115,8 +115,8 @@ func (s *Shell) start(home string) (*process, error) {
 	if s.closed {
 		return nil, ErrClosed
 	}
-	if s.live != nil && !s.live.ended() {
-		return s.live, nil
+	if s.proc != nil && !s.proc.ended() {
+		return s.proc, nil
 	}
 	c := exec.Command("/bin/bash", "--norc", "--noprofile", "--noediting", "-i")
 	c.Dir = home
@@ -132,6 +132,6 @@ func (s *Shell) start(home string) (*process, error) {
 	l := &process{tty: tty, cmd: c, grace: s.cfg.Grace, cwd: home, wake: make(chan struct{}, 1), exited: make(chan struct{})}
 	l.tasks.Go(l.read)
 	go l.wait() // ends with the process
-	s.live = l
+	s.proc = l
 	return l, nil
 }

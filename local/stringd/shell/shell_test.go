@@ -61,14 +61,14 @@ func (s tried) cut(cmd string) string {
 	}()
 	suite.Eventually(s.t, "it says a line", func() bool {
 		s.mu.Lock()
-		l := s.live
+		l := s.proc
 		s.mu.Unlock()
 		if l == nil {
 			return false
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		said := l.buf.all()
+		said := l.output.all()
 		return strings.Contains(said, "\n") && !strings.Contains(said, "\x1e") // the marker of the previous command
 	})
 	stop()

@@ -23,10 +23,10 @@ type process struct {
 	wake   chan struct{} // signaled when there is output
 	exited chan struct{} // closed when bash has ended and been waited for
 
-	mu   sync.Mutex // guards the fields below
-	buf  outputBuffer
-	cwd  string
-	once sync.Once
+	mu       sync.Mutex // guards the fields below
+	output   outputBuffer
+	cwd      string
+	killOnce sync.Once
 }
 
 func (l *process) ended() bool {
@@ -46,7 +46,7 @@ func (l *process) wait() {
 
 // kill ends bash and its terminal and waits for both.
 func (l *process) kill() {
-	l.once.Do(func() {
+	l.killOnce.Do(func() {
 		killSession(l.cmd.Process.Pid)
 		_ = l.cmd.Process.Kill()
 		<-l.exited
@@ -60,7 +60,7 @@ func (l *process) read() {
 	for {
 		n, err := l.tty.Read(b)
 		l.mu.Lock()
-		l.buf.write(b[:n])
+		l.output.write(b[:n])
 		l.mu.Unlock()
 		select {
 		case l.wake <- struct{}{}:
@@ -93,7 +93,7 @@ func disableEcho(tty *os.File) {
 // run makes bash source a file.
 func (l *process) run(ctx context.Context, file string, timeout time.Duration) (Out, error) {
 	l.mu.Lock()
-	l.buf = outputBuffer{}
+	l.output = outputBuffer{}
 	l.mu.Unlock()
 	disableEcho(l.tty)
 	token := rand.Text()
@@ -146,10 +146,10 @@ func (l *process) awaitMarker(token string, stop <-chan time.Time, done <-chan s
 func (l *process) findMarker(token string) (Out, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	text, rest, ok := l.buf.splitAt("\n\x1e" + token + "|")
+	text, rest, ok := l.output.splitAt("\n\x1e" + token + "|")
 	if !ok {
 		// A terminal that turns newlines into CR LF inserts a CR.
-		if text, rest, ok = l.buf.splitAt("\x1e" + token + "|"); !ok {
+		if text, rest, ok = l.output.splitAt("\x1e" + token + "|"); !ok {
 			return Out{}, false
 		}
 	}
@@ -172,7 +172,7 @@ func (l *process) finalOutput() Out {
 	l.drain()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return Out{Text: strings.TrimSuffix(clean(l.buf.all()), "\nexit"), Status: status(l.cmd.ProcessState), CWD: l.cwd}
+	return Out{Text: strings.TrimSuffix(clean(l.output.all()), "\nexit"), Status: status(l.cmd.ProcessState), CWD: l.cwd}
 }
 
 // linger bounds the wait for output after the end of the program.
@@ -211,7 +211,7 @@ func readable(f *os.File) (ok bool) {
 // interrupt stops the foreground program, first with Ctrl-C, then by killing all processes of the terminal.
 func (l *process) interrupt() Out {
 	l.mu.Lock()
-	partial := clean(l.buf.all())
+	partial := clean(l.output.all())
 	l.mu.Unlock()
 	out := Out{Text: partial, Status: 130, CWD: l.cwd, TimedOut: true}
 	if l.resync() {
