@@ -30,7 +30,7 @@
 // votes.db is made after meta and before the first record, so a missing one is noticed. Term, vote and the vote's
 // term form one record, in the format of meta. It is stored twice, because bbolt uses the previous transaction when
 // the page that names the newest one is damaged. So a changed bit is detected, or lies in an unused page. The file is
-// read at the start and written anew; from then on the values are in memory.
+// read at the start; from then on the values are in memory. The first write after a start makes a new file.
 //
 // # What is on the disk
 //

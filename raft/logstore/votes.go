@@ -37,48 +37,35 @@ const (
 // values holds the values of the library's keys.
 type values map[string][]byte
 
-// Votes stores a member's term and vote in a raft-boltdb file that stays open. It implements hraft.StableStore. A
-// value is on disk when Set returns. One task at a time writes (turn); any task may read.
+// Votes stores a member's term and vote in a raft-boltdb file. It implements hraft.StableStore. A value is on disk when
+// Set returns. One task at a time writes (turn); any task may read.
 type Votes struct {
-	keys   *seal.Ring
-	bolt   *raftboltdb.BoltStore
-	turn   chan struct{} // the disk is slow: no mutex is held across a write
-	values atomic.Pointer[values]
+	path    string
+	noSync  bool
+	syncDir func() error // the log's
+	keys    *seal.Ring
+	turn    chan struct{}         // the disk is slow: no mutex is held across a write
+	bolt    *raftboltdb.BoltStore // nil before the first write; the task that has the turn uses it
+	values  atomic.Pointer[values]
 }
 
-// OpenVotes reads the file next to an open log and replaces it with a new one of the same values, so bbolt never
-// writes into pages that a disk may have changed. It returns ErrDamaged if the file is missing or damaged. Only a log
-// that never had records may have no file.
-func OpenVotes(log *Store, noSync bool) (_ *Votes, err error) {
-	path := filepath.Join(log.dir, votesFile)
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", votesFile, err)
-		}
-	}()
-	all, err := readVotes(path, log.o.Keys)
+// OpenVotes reads the file next to an open log. It returns ErrDamaged if the file is missing or damaged. Only a log
+// that never had records may have no file. Then OpenVotes makes one; otherwise it needs no disk space.
+func OpenVotes(log *Store, noSync bool) (*Votes, error) {
+	v := &Votes{path: filepath.Join(log.dir, votesFile), noSync: noSync, syncDir: log.syncDir, keys: log.o.Keys,
+		turn: make(chan struct{}, 1)}
+	all, err := readVotes(v.path, v.keys)
 	switch {
 	case notExist(err) && log.hadRecords():
-		return nil, fmt.Errorf("%w: it is gone", ErrDamaged)
+		err = fmt.Errorf("%w: it is gone", ErrDamaged)
 	case notExist(err): // a new member, in term 0
-		all = values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil}
-	case err != nil:
-		return nil, err
-	}
-	v := &Votes{keys: log.o.Keys, turn: make(chan struct{}, 1)}
-	if v.bolt, err = raftboltdb.New(raftboltdb.Options{Path: path + unfinished, NoSync: noSync}); err != nil {
-		return nil, err
-	}
-	v.values.Store(&all)
-	if err = v.update(nil); err == nil {
-		err = os.Rename(path+unfinished, path)
-	}
-	if err == nil {
-		err = OS{NoSync: noSync}.SyncDir(log.dir)
+		v.values.Store(&values{KeyTerm: make([]byte, 8), keyVoteTerm: make([]byte, 8), keyVote: nil})
+		err = v.update(nil)
 	}
 	if err != nil {
-		return nil, errors.Join(err, v.Close())
+		return nil, fmt.Errorf("%s: %w", votesFile, err)
 	}
+	v.values.CompareAndSwap(nil, &all)
 	return v, nil
 }
 
@@ -126,15 +113,47 @@ func readVotes(path string, keys *seal.Ring) (all values, err error) {
 	return all, errors.Join(err, db.Close())
 }
 
-// write stores the values on disk in two transactions. If the page that names the newest transaction is damaged,
-// bbolt uses the one before, which must not hold an older vote.
+// write stores the values on disk. The first write replaces the file with a new one, so bbolt never writes into pages
+// that a disk may have changed.
 func (v *Votes) write(all values) error {
+	if v.bolt != nil {
+		return v.writeTo(v.bolt, all)
+	}
+	next := v.path + unfinished
+	if err := os.Remove(next); err != nil && !notExist(err) { // of a write that failed
+		return err
+	}
+	bolt, err := raftboltdb.New(raftboltdb.Options{Path: next, NoSync: v.noSync})
+	if err != nil {
+		return unsynced(err)
+	}
+	if err = v.writeTo(bolt, all); err == nil {
+		err = os.Rename(next, v.path)
+	}
+	if err == nil {
+		err = v.syncDir()
+	}
+	if err != nil {
+		return errors.Join(err, bolt.Close())
+	}
+	v.bolt = bolt
+	return nil
+}
+
+// writeTo stores the values in two transactions. If the page that names the newest transaction is damaged, bbolt uses
+// the one before, which must not hold an older vote.
+func (v *Votes) writeTo(bolt *raftboltdb.BoltStore, all values) error {
 	b, err := pack(v.keys, all)
 	for range 2 {
 		if err == nil {
-			err = v.bolt.Set([]byte(votesKey), b)
+			err = bolt.Set([]byte(votesKey), b)
 		}
 	}
+	return unsynced(err)
+}
+
+// unsynced makes an error of bbolt ErrUnsynced unless it is of a write: it may be of a sync.
+func unsynced(err error) error {
 	if wrote := (*fs.PathError)(nil); err == nil || errors.As(err, &wrote) {
 		return err
 	}
@@ -183,7 +202,14 @@ func (v *Votes) Copy(from *Votes) error { return v.update(*from.values.Load()) }
 func (v *Votes) Reseal() error { return v.update(nil) }
 
 // Close closes the file.
-func (v *Votes) Close() error { return v.bolt.Close() }
+func (v *Votes) Close() error {
+	v.turn <- struct{}{}
+	defer func() { <-v.turn }()
+	if v.bolt == nil {
+		return nil
+	}
+	return v.bolt.Close()
+}
 
 // VotedTerm returns the newest term in a directory's file, current or of a vote; 0 if the file cannot be read.
 func VotedTerm(dir string, keys *seal.Ring) (term uint64) {

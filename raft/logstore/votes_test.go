@@ -135,6 +135,36 @@ func TestVotesStay(t *testing.T) {
 	}
 }
 
+// TestVotesOnAFullDisk: a start reads the vote of a disk that has no space, a vote that finds none changes nothing, and
+// one is stored when there is space again.
+func TestVotesOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	disk := filepath.Join(t.TempDir(), "disk")
+	rafttest.SmallDisk(t, disk, 4)
+	v := &votesOnDisk{t: t, dir: filepath.Join(disk, "log"), o: Options{SegmentBytes: 1}}
+	must(t, v.open())
+	v.storeRecord()
+	v.vote(7)
+	v.close()
+	release := rafttest.Fill(t, disk)
+	must(t, v.open())
+	for range 2 {
+		if err := v.try(8); !LacksSpace(err) {
+			t.Errorf("a vote without space: %v", err)
+		}
+		v.requireTerm(7)
+		if term := VotedTerm(v.dir, nil); term != 7 {
+			t.Errorf("the file is of term %d", term)
+		}
+	}
+	release()
+	v.vote(8)
+	v.close()
+	must(t, v.open())
+	v.requireTerm(8)
+	v.close()
+}
+
 // TestFlippedBitsOfVotes: when any bit in the file of a stopped member is flipped, the next start reads its term and
 // vote unchanged, or reports the file as damaged.
 func TestFlippedBitsOfVotes(t *testing.T) {
