@@ -100,7 +100,6 @@ func (c *inbound) append(ctx context.Context, a *wire.RaftAppend) (*wire.RaftApp
 
 // limitCommit lowers a request's commit index to the last record that the request proves. Only records in the
 // request, or before it, are known to match the leader's log. The library would also commit later records of this
-// log, which may be from another leader.
 // log, which may be another leader's.
 //
 // Every record applied anywhere is the leader's too. So when a request begins before the last applied record, and

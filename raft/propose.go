@@ -101,8 +101,8 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	return err
 }
 
-// lastStateIndex returns the last record at or before an index that the state machine gets. The library does not pass
-// its own records (barriers, noops) to the state machine.
+// whileLeads returns a context that ends with ctx, or an election after this node knows another leader than id: an
+// answer of the deposed one may still be on its way.
 func (n *Node) whileLeads(ctx context.Context, id uint32) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
