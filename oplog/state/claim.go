@@ -66,8 +66,12 @@ func (a *entryTxn) upsertClaim(c *oplog.StoredClaim, key []byte, others ...[]byt
 			continue
 		}
 		old, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, id)
-		if !ok {
-			panic("state: claim without a body")
+		if !ok { // it was dropped after another source had taken it over
+			a.del(tStatement, a.db, k)
+			continue
+		}
+		if was := sourceStatementKey(&old); old.SourceRID != c.SourceRID && string(a.get(tStatement, a.db, was)) == old.ID {
+			a.del(tStatement, a.db, was)
 		}
 		c.ID, c.At = old.ID, old.At
 		a.put(tStatement, a.db, key, []byte(c.ID))

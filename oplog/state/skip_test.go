@@ -16,24 +16,24 @@ import (
 func TestSkippedRecord(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	claim := func() oplog.Op {
-		return &oplog.Claim{ID: oplog.NewID(), Src: "a", Dst: "b", Type: "t", Extractor: "x", At: 1}
+	relate := func() oplog.Op {
+		return &oplog.Relate{ID: oplog.NewID(), Src: "a", Dst: "b", Type: "t", At: 1}
 	}
 	good := []oplog.Record{record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}),
-		record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{claim()}}})}
+		record(2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{relate()}}})}
 	poison := record(3, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "m", Text: "t"}}}}, {DB: 1,
-		Ops: []oplog.Op{claim()}}})
+		Ops: []oplog.Op{relate()}}})
 	unreadable := oplog.Record{Index: 4, Term: 1, Data: []byte("not what any version wrote, and long enough to have a time")}
 	after := record(5, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{RID: "n", Text: "t"}}}}})
-	faulty := func(name string) *State { // a state in which a claim has no body, so that applying to it panics
+	faulty := func(name string) *State { // a state in which a relation has no body, so that applying to it panics
 		s := mustOpen(t, filepath.Join(dir, name))
 		mustApply(t, s, good...)
 		b := s.live.Batch()
 		defer b.Close()
 		txn := newTxn(b)
 		txn.b = b
-		id, _ := first(txn.scan(tClaim, 1, nil))
-		txn.unset(tClaim, 1, id)
+		id, _ := first(txn.scan(tEdge, 1, nil))
+		txn.unset(tEdge, 1, id)
 		must(t, b.Commit())
 		return s
 	}
