@@ -139,7 +139,8 @@ func (s *Service) rejectErased(db oplog.DB, ops []oplog.Op) error {
 			}
 			switch op := op.(type) {
 			case *oplog.Remember:
-				refused = v.ErasedText(db, op.Text)
+				refused = v.ErasedText(db, op.Text) || op.Was != nil &&
+					slices.ContainsFunc(op.Was.Revisions, func(r oplog.Revision) bool { return v.ErasedText(db, r.Text) })
 			case *oplog.Recast:
 				refused = slices.ContainsFunc(op.Into, func(m oplog.Remember) bool { return v.ErasedText(db, m.Text) })
 			case *oplog.Correct:

@@ -1,0 +1,64 @@
+package state
+
+import "github.com/cairndb/cairn/oplog"
+
+var errHistory = oplog.Errorf(oplog.Invalid,
+	"the history of an imported memory cannot be: it was forgotten, or its revisions or claims are out of order")
+
+// checkHistory rejects a history that an imported memory cannot have, or that has a text that was erased for good. A
+// memory that is not imported has none.
+func (a *entryTxn) checkHistory(w *oplog.History) {
+	if w == nil {
+		return
+	}
+	rejectIf(!validHistory(w), errHistory)
+	for i := range w.Revisions {
+		a.rejectErasedText(w.Revisions[i].Text)
+	}
+}
+
+// validHistory reports whether an imported memory can have this history: its revisions must be in order, its claims
+// complete, and it must not be forgotten.
+func validHistory(w *oplog.History) bool {
+	next := uint32(0)
+	for i := range w.Revisions {
+		r := &w.Revisions[i]
+		if r.Number < next || r.Number >= w.Revision {
+			return false
+		}
+		next = r.Number + 1
+	}
+	for i := range w.Claims {
+		c := &w.Claims[i]
+		if !complete(c) || c.ID == "" || c.Polarity < -1 || c.Polarity > 1 {
+			return false
+		}
+	}
+	return w.Status != oplog.Tombstoned
+}
+
+// putHistory stores the revisions and claims of an imported memory. It skips claims that the database already has
+// from another memory.
+func (a *entryTxn) putHistory(m *oplog.Memory, w *oplog.History) {
+	if m.By != "" {
+		a.stats.Superseded++
+	}
+	for i := range w.Revisions {
+		write(a.txn, tRevision, a.db, revisionKey(m.Seq, w.Revisions[i].Number), &w.Revisions[i])
+		a.put(tPast, a.db, timeKey(w.Revisions[i].Until, m.Seq), nil)
+	}
+	if m.Status == oplog.Consolidated {
+		a.put(tPast, a.db, timeKey(m.Updated, m.Seq), nil)
+	}
+	if !m.Indexed() {
+		return
+	}
+	for i := range w.Claims {
+		c := w.Claims[i]
+		c.SourceRID, c.Trust = m.RID, m.Trust
+		if !a.exists(tClaim, a.db, []byte(c.ID)) && !a.exists(tStatement, a.db, statementKey(&c)) {
+			a.putClaim(&c, statementKey(&c))
+			m.Claims = append(m.Claims, c.ID)
+		}
+	}
+}
