@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"bytes"
 	"sync"
 
 	hraft "github.com/hashicorp/raft"
@@ -45,8 +46,9 @@ func (r *Cache) StoreLogs(logs []*hraft.Log) error {
 	defer r.mu.Unlock()
 	for _, l := range logs {
 		at := l.Index % CacheRecords
-		if r.logs[at] = l; len(l.Data) > CacheBytes {
-			r.logs[at] = nil
+		if r.logs[at] = nil; len(l.Data) <= CacheBytes {
+			kept := *l
+			kept.Data, r.logs[at] = bytes.Clone(l.Data), &kept // l may share the frame of megabytes that it arrived in
 		}
 	}
 	return nil

@@ -1,9 +1,13 @@
 package logstore
 
 import (
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
+
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestTheCacheIsBoundedByBytes: reads return the stored records, from the cache or the log below, and the cache holds
@@ -56,5 +60,29 @@ func TestTheCacheIsBoundedByBytes(t *testing.T) {
 	var l hraft.Log
 	if err := r.GetLog(at, &l); err != nil || len(l.Data) != 20 {
 		t.Errorf("the record that replaced another: %d bytes, %v", len(l.Data), err)
+	}
+}
+
+// TestTheCacheKeepsNoFrame: a follower's records share the bytes of the frames in which they arrived. The cache keeps
+// the records alone, or small ones could hold megabytes each.
+func TestTheCacheKeepsNoFrame(t *testing.T) {
+	t.Parallel()
+	log, err := Open(t.TempDir(), Options{FS: OS{NoSync: true}})
+	must(t, err)
+	defer log.Close()
+	r := &Cache{LogStore: log}
+	var freed atomic.Int32
+	const frames = 8
+	for i := range uint64(frames) {
+		frame := make([]byte, 1<<20)
+		runtime.AddCleanup(&frame[0], func(int) { freed.Add(1) }, 0)
+		must(t, r.StoreLog(&hraft.Log{Index: i + 1, Term: 1, Data: frame[:10:10]}))
+	}
+	if !suite.Within(suite.Patience, func() bool { runtime.GC(); return freed.Load() == frames }) {
+		t.Errorf("%d frames of %d are freed", freed.Load(), frames)
+	}
+	var l hraft.Log
+	if err := r.GetLog(frames, &l); err != nil || len(l.Data) != 10 {
+		t.Errorf("the newest record: %d bytes, %v", len(l.Data), err)
 	}
 }
