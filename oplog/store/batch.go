@@ -43,12 +43,12 @@ func (b *Batch) Commit() error {
 	if err := b.s.awaitBuffer(); err != nil {
 		return err
 	}
-	b.s.dirty.Store(true)
 	b.release()
 	size := b.b.Len()
 	if err := b.b.Commit(pebble.NoSync); err != nil {
 		return damageError(err)
 	}
+	b.s.dirty.Store(true) // not before, or a flush that began meanwhile would clear it without this batch
 	b.s.countWritten(size)
 	return nil
 }
