@@ -118,6 +118,12 @@ func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool
 	}
 	done.End, done.Erased = r.Index, map[oplog.DB]oplog.Index{}
 	var batch []oplog.Record
+	size := 0 // of the batch, decoded
+	apply := func() error {
+		_, err := s.apply(batch, done.Erased, false)
+		batch, size = batch[:0], 0
+		return err
+	}
 	var last oplog.Time
 	for end := false; !end; {
 		rec, at, err := r.Next()
@@ -132,13 +138,18 @@ func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool
 		case !upTo(rec.Index, at):
 			end = true
 		default:
-			batch, last = append(batch, rec), at
+			more := oplog.RecordSize(rec.Data)
+			if len(batch) > 0 && size+more > rangeBytes {
+				if err := apply(); err != nil {
+					return done, err
+				}
+			}
+			batch, size, last = append(batch, rec), size+more, at
 		}
 		if end || len(batch) == rangeBatch {
-			if _, err := s.apply(batch, done.Erased, false); err != nil {
+			if err := apply(); err != nil {
 				return done, err
 			}
-			batch = batch[:0]
 		}
 	}
 	if !done.Complete {
@@ -153,7 +164,7 @@ func (s *State) ApplyRange(in io.Reader, upTo func(oplog.Index, oplog.Time) bool
 	return done, nil
 }
 
-// The bounds of one batch of a range: of records, and of bytes of rows.
+// The bounds of one batch of a range: of records, and of bytes of records, decoded, or of rows.
 const (
 	rangeBatch = 256
 	rangeBytes = 4 << 20

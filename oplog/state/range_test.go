@@ -203,3 +203,31 @@ func (l *memoryLog) erase(p Purges) error {
 	}
 	return nil
 }
+
+// TestARangeIsAppliedInBoundedBatches: records of an import are megabytes each, so a batch ends at a number of bytes as
+// well as at a number of records.
+func TestARangeIsAppliedInBoundedBatches(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "source"))
+	defer s.Close()
+	to := mustOpen(t, filepath.Join(t.TempDir(), "restored"))
+	defer to.Close()
+	mustApply(t, s, record(1, []oplog.Entry{{Ops: []oplog.Op{&oplog.Init{Cluster: "c"}}}}))
+	must(t, to.Restore(snapshotOf(t, s), nil))
+	text := string(bytes.Repeat([]byte("lighthouse "), oplog.MaxText/11))
+	for i := range oplog.Index(4 * rangeBytes / oplog.MaxText) {
+		mustApply(t, s, record(i+2, []oplog.Entry{{DB: 1, Ops: []oplog.Op{&oplog.Remember{Content: oplog.Content{
+			RID: fmt.Sprint("m", i), Text: text, Namespace: "default", Created: 1}}}}}))
+	}
+	var written bytes.Buffer
+	must(t, s.Read(func(v *View) error { return v.WriteRange(&written, 1) }))
+	most := oplog.Index(0)
+	_, err := to.ApplyRange(&written, func(at oplog.Index, _ oplog.Time) bool {
+		most = max(most, at-to.Point().Index-1)
+		return true
+	})
+	must(t, err)
+	if held := int(most) * len(text); held > rangeBytes {
+		t.Errorf("%d records of %d KiB wait at once", most, len(text)>>10)
+	}
+}
