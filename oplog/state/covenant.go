@@ -60,6 +60,7 @@ func (a *entryTxn) dropGrant(g *oplog.StoredGrant) {
 }
 
 func applyRevoke(a *entryTxn, op *oplog.Revoke) oplog.Result {
+	rejectf(op.At == 0, oplog.Invalid, "a revocation needs a time") // a capability with the time 0 is not revoked
 	g, ok := read[oplog.StoredGrant](a.txn, tGrant, a.db, []byte(op.Signature))
 	if ok && g.Revoked != 0 {
 		return oplog.Result{ID: op.Signature}
