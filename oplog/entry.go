@@ -22,7 +22,10 @@ const (
 	// MaxEntry bounds one entry's body, so that it fits a peer frame with room to spare.
 	MaxEntry = 15 << 20
 	// MaxOps bounds an entry's operations.
-	MaxOps  = 100_000
+	MaxOps = 100_000
+	// MaxEntries bounds the entries of a decoded record. A leader joins far fewer.
+	MaxEntries = 100_000
+
 	headLen = 2 + 16
 )
 
@@ -179,7 +182,7 @@ func DecodeRecord(rec []byte) (h HLC, bodies [][]byte, err error) {
 		}
 	}
 	count, rest, err := readUvarint(rest)
-	if err != nil || count > uint64(len(rest)) {
+	if err != nil || count > min(uint64(len(rest)), MaxEntries) {
 		return h, nil, fmt.Errorf("%w: entry count", ErrRecord)
 	}
 	bodies = make([][]byte, count)
@@ -205,14 +208,17 @@ func RecordTime(rec []byte) (h HLC, ok bool) {
 }
 
 // RecordSize returns the decompressed size of a log record, as its head says, so that a caller knows how much memory
-// a batch will need before it decodes the batch.
+// a batch will need before it decodes the batch. A head that does not say it may stand for MaxRecord.
 func RecordSize(rec []byte) int {
 	if len(rec) <= headLen || rec[1]&flagZstd == 0 {
 		return len(rec)
 	}
 	var h zstd.Header
-	if err := h.Decode(rec[headLen:]); err != nil || !h.HasFCS || h.FrameContentSize > MaxRecord {
+	switch err := h.Decode(rec[headLen:]); {
+	case err != nil || h.FrameContentSize > MaxRecord:
 		return len(rec) // decoding it will fail too
+	case !h.HasFCS: // EncodeRecord writes none such
+		return MaxRecord
 	}
 	return max(len(rec), headLen+int(h.FrameContentSize))
 }

@@ -6,6 +6,7 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft/recovery"
 	"github.com/cairndb/cairn/wire"
 )
@@ -107,7 +108,7 @@ func (n *Node) checkRecord(l *hraft.Log) error {
 		if n.cfg.Check == nil {
 			return nil
 		}
-		return n.largeFrames.Decode(n.ctx, len(l.Data), func() error { return n.cfg.Check(l.Data) })
+		return n.largeFrames.Decode(n.ctx, oplog.RecordSize(l.Data), func() error { return n.cfg.Check(l.Data) })
 	}
 	return fmt.Errorf("its kind %d is unknown", l.Type)
 }
