@@ -191,12 +191,14 @@ func TestRandomFilters(t *testing.T) {
 	})
 }
 
-// TestAListFindsFewRowsAnywhere: a list looks behind its limit for rows that a filter leaves.
+// TestAListFindsFewRowsAnywhere: a list finds the rows that its filters leave behind any number of newer ones.
 func TestAListFindsFewRowsAnywhere(t *testing.T) {
 	t.Parallel()
 	l, r := newLog(t), openReplica(t)
 	first := remember("first", "the oldest")
 	first.Attributes = []byte(`{"kept":true}`)
+	first.Namespace, first.Session = "quiet", "s1"
+	first.Created = oplog.At(now.AddDate(-1, 0, 0))
 	l.add(1, first)
 	for i := range 24 {
 		var ops []oplog.Op
@@ -206,9 +208,20 @@ func TestAListFindsFewRowsAnywhere(t *testing.T) {
 		l.add(1, ops...)
 	}
 	r.apply(l.records, 5)
-	hits := r.ask(index.Query{K: 5, Filter: index.Filter{Match: parsed(t, `{"kept":true}`)}})
-	if len(hits) != 1 || hits[0].Memory.RID != "first" {
-		t.Errorf("%+v", hits)
+	for name, f := range map[string]index.Filter{
+		"attribute": {Match: parsed(t, `{"kept":true}`)},
+		"namespace": {Namespace: "quiet"},
+		"bound":     {Spaces: oplog.Spaces{"quiet"}},
+		"session":   {Session: "s1"},
+		"time":      {Until: first.Created},
+		"admit":     {Admit: func(f index.Facts) bool { return f.Created == first.Created }},
+	} {
+		if hits := r.ask(index.Query{K: 5, Filter: f}); len(hits) != 1 || hits[0].Memory.RID != "first" {
+			t.Errorf("%s: %+v", name, hits)
+		}
+		if hits := r.ask(index.Query{K: 5, Skip: 1, Filter: f}); len(hits) != 0 {
+			t.Errorf("%s, the second page: %+v", name, hits)
+		}
 	}
 	if hits := r.ask(index.Query{K: 5,
 		Filter: index.Filter{Match: parsed(t, `{"@importance":{"gte":0},"not":{"@created_at":{"gt":"2000-01-01"}}}`)}}); len(hits) != 0 {

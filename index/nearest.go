@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/cairndb/cairn/index/rank"
@@ -70,26 +71,46 @@ func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, beside bool) 
 	return cands
 }
 
-// newestRows returns the candidates of a list. Without a filter of attributes it looks at listLimit rows; with one, at
-// all rows that pass it.
+// newestRows returns the candidates of a list: the newest rows that pass its filters. It looks at the rows of the
+// facets that may pass if these are few, and else at all rows, from the newest on.
 func (in *question) newestRows(cands []rank.Candidate) []rank.Candidate {
 	cands = cands[:0]
-	seq, skip := oplog.Seq(in.d.bySeq.top.Load()), in.q.Skip
-	for looked := 0; seq > 0 && looked < listLimit+in.q.Skip && len(cands) < in.q.K; seq-- {
-		row := in.d.bySeq.get(seq)
-		if row != 0 && in.q.Match != nil && (row > in.cols.n || !in.match.has(row-1)) {
-			continue
+	skip := in.q.Skip
+	add := func(row uint32) (full bool) {
+		switch {
+		case skip > 0:
+			skip--
+		default:
+			cands = append(cands, rank.Candidate{Row: row})
 		}
-		if in.q.Match == nil {
-			looked++
-		}
-		if row != 0 && in.Keep(row-1) {
-			if skip > 0 {
-				skip--
-				continue
+		return len(cands) == in.q.K
+	}
+	if rows, few := in.fewOfFacets(); few {
+		for _, row := range rows {
+			if add(row) {
+				break
 			}
-			cands = append(cands, rank.Candidate{Row: row - 1})
+		}
+		return cands
+	}
+	for seq := oplog.Seq(in.d.bySeq.top.Load()); seq > 0; seq-- {
+		if row := in.d.bySeq.get(seq); row != 0 && in.Keep(row-1) && add(row-1) {
+			break
 		}
 	}
 	return cands
+}
+
+// fewOfFacets returns the rows that pass the filters, the newest first, if those of the facets that may pass are few.
+func (in *question) fewOfFacets() (rows []uint32, few bool) {
+	if in.all {
+		return nil, false
+	}
+	lists, most := in.candidateLists()
+	if lists == nil || most > vector.DirectRows {
+		return nil, false
+	}
+	rows = in.filterRows(slices.Concat(lists...))
+	slices.SortFunc(rows, func(a, b uint32) int { return cmp.Compare(in.cols.at(b).seq, in.cols.at(a).seq) })
+	return slices.Compact(rows), true
 }

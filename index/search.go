@@ -18,13 +18,12 @@ import (
 
 // How far a search looks.
 const (
-	depth         = 1000   // candidates found by words
-	vectorDepth   = 100    // candidates found by vector; K if that is more
-	precise       = 40     // of those, the ones compared by their float32 originals; 4·K if that is more
-	listLimit     = 10_000 // newest rows looked at for a list
-	parallelRows  = 4096   // least rows for searching words and vector at the same time: a goroutine costs some microseconds
-	parallelCands = 128    // least candidates for each of two goroutines that compute their similarity
-	attempts      = 3      // to capture a moment in which no row is being replaced
+	depth         = 1000 // candidates found by words
+	vectorDepth   = 100  // candidates found by vector; K if that is more
+	precise       = 40   // of those, the ones compared by their float32 originals; 4·K if that is more
+	parallelRows  = 4096 // least rows for searching words and vector at the same time: a goroutine costs some microseconds
+	parallelCands = 128  // least candidates for each of two goroutines that compute their similarity
+	attempts      = 3    // to capture a moment in which no row is being replaced
 )
 
 // Search answers a question, best first.
