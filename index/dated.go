@@ -13,7 +13,8 @@ import (
 // relative date is cut from the words to search for. A named month or day stays, because texts name it as well.
 
 // maxTimeRows bounds the rows that are candidates by their time alone. With more, as after an import, the time tells
-// little, and a named month or day counts by its words only.
+// little, and a named month or day counts by its words only. The bound does not apply to a question about nothing but
+// the time, such as "what did we do last week": its candidates are the newest of these rows.
 const maxTimeRows = 4096
 
 const day = int64(24 * time.Hour / time.Microsecond)
@@ -44,6 +45,7 @@ func (in *question) findTimeRows() string {
 	if !in.asked.Relative && in.asked.Month == 0 && !in.asked.Between {
 		return in.q.Text
 	}
+	bounded := !in.asked.Relative && !in.asksTimeAlone()
 	for at, k := range in.cols.chunks {
 		if !k.mayHaveTime(&in.asked) {
 			continue
@@ -54,7 +56,7 @@ func (in *question) findTimeRows() string {
 			if !in.asked.Contains(c.Created) && !in.asked.ContainsDay(c.Said, c.SaidDay) || !in.Keep(row) {
 				continue
 			}
-			if in.timeRows = append(in.timeRows, row); len(in.timeRows) > maxTimeRows && !in.asked.Relative {
+			if in.timeRows = append(in.timeRows, row); len(in.timeRows) > maxTimeRows && bounded {
 				in.timeRows = nil
 				return in.q.Text
 			}
@@ -94,7 +96,7 @@ func (in *question) addTimeTerm(q *rank.Question, cands []rank.Candidate) []rank
 		}
 		c.TF = extend(c.TF, has)
 	}
-	if len(in.timeRows) > maxTimeRows {
+	if len(in.timeRows) > maxTimeRows && !in.asksTimeAlone() {
 		return cands
 	}
 	found := in.found.Rows // sorted
@@ -102,12 +104,32 @@ func (in *question) addTimeTerm(q *rank.Question, cands []rank.Candidate) []rank
 		_, there := slices.BinarySearch(found, row)
 		return there
 	})
-	slices.SortFunc(rest, in.tie)
 	none := make([]uint16, n)
-	for _, row := range rest[:min(len(rest), max(depth, in.q.K))] {
+	for _, row := range in.newestOf(rest, max(depth, in.q.K)) {
 		cands = append(cands, in.candidate(row, extend(none, 1)))
 	}
 	return cands
+}
+
+// asksTimeAlone reports whether a question that names a time has no other words that say much.
+func (in *question) asksTimeAlone() bool {
+	return text.StopsAlone(in.asked.Rest) ||
+		!slices.ContainsFunc(text.AnalyzeQuery(in.asked.Rest), func(term string) bool { return !text.Light(term) })
+}
+
+// newestOf returns the first rows by tie, at most so many.
+func (in *question) newestOf(rows []uint32, most int) []uint32 {
+	best := make([]uint32, 0, min(len(rows), most)+1)
+	for _, row := range slices.Backward(rows) { // the newest come last
+		if len(best) == most && in.tie(row, best[most-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, row, in.tie)
+		if best = slices.Insert(best, at, row); len(best) > most {
+			best = best[:most]
+		}
+	}
+	return best
 }
 
 // candidate returns a candidate that the text index did not find, with the frequencies of the question's terms.

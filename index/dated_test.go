@@ -108,3 +108,29 @@ func TestAMonthOfManyRows(t *testing.T) {
 		t.Errorf("of 4,100 rows of the day %d are found", len(hits))
 	}
 }
+
+// TestATimeOfManyRows: a question about a time alone finds the newest rows of it, however many there are.
+func TestATimeOfManyRows(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	for part := range 5 {
+		var ops []oplog.Op
+		for i := range 1_000 {
+			op := remember(fmt.Sprintf("%d-%03d", part, i), "The garden has tulips")
+			op.Created = oplog.At(now.Add(-time.Duration(5_000-part*1_000-i) * time.Second))
+			ops = append(ops, op)
+		}
+		l.add(1, ops...)
+	}
+	r.apply(l.records, 10)
+	for _, question := range []string{
+		"what did we do today", "what happened today?", "today", now.Format("what did we do in January 2006"), "what is new since yesterday",
+	} {
+		if hits := r.ask(index.Query{Text: question, K: 10}); len(hits) != 10 || hits[0].Memory.RID != "4-999" {
+			t.Errorf("%s: %d are found, %+v", question, len(hits), hits[:min(len(hits), 1)])
+		}
+	}
+	if hits := r.ask(index.Query{Text: "which bill did Noor forget today", K: 10}); len(hits) != 0 {
+		t.Errorf("%d rows of the time alone answer a question about more", len(hits))
+	}
+}
