@@ -36,6 +36,33 @@ func TestAMovedMemoryIsNotShown(t *testing.T) {
 	look()
 }
 
+// TestAnAnswerPassesItsFilterNow: the state has given a memory other attributes and the index does not know it yet. An
+// answer with a filter does not show a memory that no longer passes it.
+func TestAnAnswerPassesItsFilterNow(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	for _, rid := range []string{"a", "b"} {
+		m := remember(rid, "mend the violin")
+		m.Attributes = []byte(`{"state":"open"}`)
+		l.add(1, m)
+	}
+	r.apply(l.records, 10)
+	l.add(1, &oplog.Correct{RID: "b", Attributes: []byte(`{"state":"done"}`), Reason: "done", At: oplog.At(now)})
+	out, err := r.state.Apply(l.records[len(l.records)-1:])
+	must(t, err)
+	look := func() {
+		for _, text := range []string{"violin", ""} {
+			hits := r.ask(index.Query{Text: text, K: 10, Filter: index.Filter{Match: parsed(t, `{"state":"open"}`)}})
+			if len(hits) != 1 || hits[0].Memory.RID != "a" {
+				t.Errorf("%q: %d memories, the first %s has %s", text, len(hits), hits[0].Memory.RID, hits[0].Memory.Attributes)
+			}
+		}
+	}
+	look()
+	must(t, r.index.Follow(t.Context(), out))
+	look()
+}
+
 // TestANameIsFoundHoweverItIsWritten: a question names an entity with letters whose marks are their own characters.
 func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
 	t.Parallel()

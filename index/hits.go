@@ -31,7 +31,7 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 		if i >= fit {
 			continue
 		}
-		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && in.shows(m) {
+		if m, ok := in.view.MemoryAt(in.db, seq(i)); ok && in.q.Shows(m) {
 			hits[i].Memory = m
 			size += m.Weight()
 		}
@@ -45,10 +45,10 @@ func (in *question) hits(ranked []rank.Scored) (found []Hit, left int) {
 	return slices.DeleteFunc(hits[:fit], func(h Hit) bool { return h.Memory == nil }), len(hits) - fit
 }
 
-// shows reports whether the answer may have a memory as the state has it. The state may be ahead of the index: a
-// memory that was forgotten there, or moved to a namespace outside the question's, is not shown.
-func (in *question) shows(m *oplog.Memory) bool {
+// Shows reports whether an answer may have a memory as the state has it. The state may be ahead of the index: a memory
+// that was forgotten there, or no longer passes the filter, is not shown.
+func (q *Filter) Shows(m *oplog.Memory) bool {
 	f := facetOf(m)
-	return m.Status != oplog.Tombstoned && m.Indexed() && in.q.admits(&f) &&
-		(in.q.Admit == nil || in.q.Admit(Facts{m.Namespace, m.Owner, m.Tier, m.Created}))
+	return m.Status != oplog.Tombstoned && m.Indexed() && q.admits(&f) && m.Passes(q.Match) &&
+		(q.Admit == nil || q.Admit(Facts{m.Namespace, m.Owner, m.Tier, m.Created}))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // TestAStreamedAnswerStaysInItsNamespaces: a memory of an answer that is being sent is moved to a namespace that the
@@ -56,6 +57,34 @@ func TestAStreamedAnswerStaysInItsNamespaces(t *testing.T) {
 		}
 		if rows != 1 {
 			t.Errorf("%s: %d rows, want 1", name, rows)
+		}
+	}
+}
+
+// TestAStreamedAnswerPassesItsFilter: while an answer with a filter is sent, memories get other attributes, or are no
+// longer searchable. The rest of the answer does not have them.
+func TestAStreamedAnswerPassesItsFilter(t *testing.T) {
+	t.Parallel()
+	n, c := alone(t)
+	kept := with(t, n, c, "mend the violin", `{"state":"open"}`)
+	done := with(t, n, c, "mend the violin case", `{"state":"open"}`)
+	hidden := with(t, n, c, "mend the violin bow", `{"state":"open"}`)
+	q := &api.RecallRequest{Question: api.Question{Text: "violin", K: 10, Filter: field.Map(`{"state":"open"}`)}}
+	q.Bare = true
+	a, err := api.Recall.Do(t.Context(), n.Host(), c, q)
+	if err != nil || a.Total != 3 {
+		t.Fatal(a, err)
+	}
+	if err := replace(t, n, c, done, `{"state":"done"}`); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Service().Propose(t.Context(), c,
+		&oplog.Correct{RID: hidden, Searchable: new(false), Reason: "hide it", At: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for page, err := range a.Pages {
+		if err != nil || len(page) != 1 || page[0].RID != kept {
+			t.Errorf("%+v, %v; want %s alone", page, err, kept)
 		}
 	}
 }

@@ -214,8 +214,8 @@ const (
 )
 
 // pages reads an answer's memories while it is sent, best first. So a large answer is never in memory as a whole, and
-// a slow client holds no view of the state open. Memories that were forgotten since the ranking, or moved out of the
-// question's namespaces, are left out.
+// a slow client holds no view of the state open. Memories that were forgotten since the ranking, or no longer pass the
+// question's filter, are left out.
 func (s *Service) pages(ctx context.Context, c api.Caller, f *index.Filter, hits []index.Hit, explain bool) func(yield func([]api.Result, error) bool) {
 	return func(yield func([]api.Result, error) bool) {
 		for len(hits) > 0 {
@@ -230,7 +230,7 @@ func (s *Service) pages(ctx context.Context, c api.Caller, f *index.Filter, hits
 					if bytes += m.Weight(); !c.Hold.FitsFirst(bytes) {
 						return errManyAnswers
 					}
-					if h.Memory, h.Corrected = m, v.Corrected(c.DB, m); m.Status != oplog.Tombstoned && f.Reach().Has(m.Namespace) {
+					if h.Memory, h.Corrected = m, v.Corrected(c.DB, m); f.Shows(m) {
 						row := resultOf(h, explain)
 						if explain {
 							row.Origins = origins(v, c, m)
