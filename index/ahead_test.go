@@ -1,6 +1,8 @@
 package index_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/cairndb/cairn/index"
@@ -73,6 +75,35 @@ func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
 	for _, name := range []string{"Ren\u00e9e", "Rene\u0301e"} {
 		if hits := r.ask(index.Query{Text: "where is " + name, K: 10, Expand: true}); len(hits) != 1 {
 			t.Errorf("%q: %d memories, want 1", name, len(hits))
+		}
+	}
+}
+
+// TestANameIsFoundBetweenLetters: a question in a script without spaces follows the relations of the entities and
+// aliases that it names, whatever letters surround them.
+func TestANameIsFoundBetweenLetters(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	l.add(1, remember("a", "the lighthouse is open on Sundays"))
+	l.add(1, remember("b", "the bakery is shut on Mondays"))
+	for i, e := range [][2]string{{"王明", "lighthouse"}, {"田中さん", "lighthouse"}, {"สมชาย", "lighthouse"}, {"김민수", "lighthouse"},
+		{"Acme", "lighthouse"}, {"東京", "lighthouse"}, {"京都", "bakery"}, {"都", "bakery"}} {
+		l.add(1, &oplog.Relate{ID: fmt.Sprint("e", i), Src: e[0], Dst: e[1], Type: "keeps", Weight: 1, At: oplog.At(now)})
+	}
+	l.add(1, &oplog.Alias{Namespace: "default", Alias: "小明", Canonical: "王明", At: oplog.At(now)})
+	r.apply(l.records, 10)
+	for question, want := range map[string][]string{
+		"王明在哪里工作": {"a"}, "昨天王明": {"a"}, "小明在哪里工作": {"a"}, "田中さんはどこで働いていますか": {"a"}, "สมชายทำงานที่ไหน": {"a"},
+		"김민수는 어디서 일하나요": {"a"}, "张伟在ACME工作吗": {"a"}, "王在哪里": nil,
+		"東京都はどこ": {"a"}, // not 京都
+		"京都はどこ":  {"b"}, "張偉在acmes工作嗎": nil,
+	} {
+		var got []string
+		for _, h := range r.ask(index.Query{Text: question, K: 10, Expand: true}) {
+			got = append(got, h.Memory.RID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", question, got, want)
 		}
 	}
 }

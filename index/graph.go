@@ -23,6 +23,7 @@ const (
 	maxDegree   = 64  // relations looked at of one entity
 	entityRows  = 100 // rows looked at of one entity
 	nameWords   = 5   // of a name that a question can contain
+	nameLetters = 16  // of a name in a script without spaces
 	graphFactor = 5   // rows the graph may add, times K
 )
 
@@ -170,23 +171,56 @@ func (n *names) find(s, namespace string, there func(name string) bool) (found [
 	words := foldWords(s)
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	add := func(name string, byAlias bool) {
-		if len(found) < maxSeeds && (byAlias || there(name)) && !slices.ContainsFunc(found, func(s seed) bool { return s.name == name }) {
-			found = append(found, seed{name, byAlias})
+	look := func(key string) (known bool) {
+		add := func(name string, byAlias bool) {
+			if !byAlias && !there(name) {
+				return
+			}
+			if known = true; len(found) < maxSeeds && !slices.ContainsFunc(found, func(s seed) bool { return s.name == name }) {
+				found = append(found, seed{name, byAlias})
+			}
 		}
+		for _, name := range n.entities[key] {
+			add(name, false)
+		}
+		if name, ok := n.resolve(key, namespace); ok {
+			add(name, true)
+		}
+		return known
 	}
 	for i := 0; i < len(words) && len(found) < maxSeeds; i++ {
 		for j := min(len(words), i+nameWords); j > i; j-- {
-			key := strings.Join(words[i:j], " ")
-			for _, name := range n.entities[key] {
-				add(name, false)
-			}
-			if name, ok := n.resolve(key, namespace); ok {
-				add(name, true)
-			}
+			look(strings.Join(words[i:j], " "))
+		}
+		if text.Spaceless(words[i]) {
+			eachNameInside(words[i], look)
 		}
 	}
 	return found
+}
+
+// eachNameInside calls look with the parts of a word that may be names: scripts without spaces write whole sentences as
+// one word. Of parts that begin at the same character the longest that look knows is the name, and the next one begins
+// behind it. One character of such a script is no name.
+func eachNameInside(word string, look func(key string) bool) {
+	var begins []int // of the characters, each with its marks, and of the words in other scripts
+	var alone []bool // which of them may be a name alone
+	within := false  // a word in another script
+	for i, r := range word {
+		spaceless := text.Spaceless(string(r))
+		if !unicode.IsMark(r) && (spaceless || !within) {
+			begins, alone = append(begins, i), append(alone, !spaceless)
+			within = !spaceless
+		}
+	}
+	begins = append(begins, len(word))
+	for i := 0; i < len(alone); {
+		j := min(len(alone), i+nameLetters)
+		for j > i && !((j > i+1 || alone[i]) && look(word[begins[i]:begins[j]])) {
+			j--
+		}
+		i = max(i+1, j)
+	}
 }
 
 // A reached entity is one that the graph leads to from the question.

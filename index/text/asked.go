@@ -54,7 +54,7 @@ func ParseAskedTime(question string, now int64) (a AskedTime) {
 		if !own {
 			w = timeWordOf(raw)
 		}
-		tells, spaces = tells || w.kind != noTime, spaces && !spaceless(raw)
+		tells, spaces = tells || w.kind != noTime, spaces && !Spaceless(raw)
 		q.words = append(q.words, w)
 		q.places = append(q.places, [2]int{at, at + len(raw)})
 	}

@@ -25,7 +25,7 @@ func TimesOf(text string, written int64) (t Times) {
 	words := buf[:0]
 	spaces := true
 	for _, raw := range wordsOf(text) {
-		spaces = spaces && !spaceless(raw)
+		spaces = spaces && !Spaceless(raw)
 		w := timeWordOf(raw)
 		switch w.kind {
 		case vague, fromToday, weekday, longUnit, plainMonth, yearName:
@@ -55,8 +55,8 @@ func TimesOf(text string, written int64) (t Times) {
 	return t
 }
 
-// spaceless reports whether a word has a character of a script that is written without spaces.
-func spaceless(word string) bool {
+// Spaceless reports whether a word has a character of a script that is written without spaces.
+func Spaceless(word string) bool {
 	const first = '\u0e00' // of their characters
 	for _, r := range word {
 		if r >= first {
