@@ -178,7 +178,7 @@ func TestAMergeInheritsTheLowestClass(t *testing.T) {
 }
 
 // TestALowerClassComesNotFirst checks that a newer memory neither supersedes nor outranks a contradicting older one
-// of a higher class of trust, but does so for the same class.
+// of a higher class of trust, but does so for the same class, also in an event stream.
 func TestALowerClassComesNotFirst(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
@@ -189,11 +189,15 @@ func TestALowerClassComesNotFirst(t *testing.T) {
 		old := owner.ok("POST", "/v1/remember", obj{"text": name + " lives in Lisbon."})["rid"]
 		new := newer.ok("POST", "/v1/remember", obj{"text": name + " lives in Oslo."})
 		owner.ok("POST", "/v1/think", obj{"min_active_memories": 1})
-		rows := owner.ok("POST", "/v1/recall", obj{"query": "where does " + name + " live", "include_superseded": true})["results"].([]any)
-		first, want := rows[0].(obj), []any{old, new["rid"]}[i]
+		question := obj{"query": "where does " + name + " live", "include_superseded": true, "skip_reinforce": true}
+		first, want := owner.ok("POST", "/v1/recall", question)["results"].([]any)[0].(obj), []any{old, new["rid"]}[i]
 		if first["rid"] != want ||
 			newer == crawler && (new["superseded"] != nil || !strings.Contains(fmt.Sprint(first["why_retrieved"]), "contradicts")) {
-			t.Errorf("%s: %v", name, rows)
+			t.Errorf("%s: %v", name, first)
+		}
+		_, in := owner.stream(question)
+		if _, streamed := nextEvent(t, in); streamed["rid"] != want || fmt.Sprint(streamed["why_retrieved"]) != fmt.Sprint(first["why_retrieved"]) {
+			t.Errorf("%s, streamed: %v", name, streamed)
 		}
 	}
 }

@@ -15,15 +15,20 @@ const maxDisputed = 8
 
 // markConflicts adds to each row its open conflicts whose sides have not changed. If two rows contradict each other,
 // it puts the newer one right before the older one, with its score. Turns of a session keep their positions: the
-// earlier one is an answer too. A memory with a lower class of trust than the older one keeps its position as well.
-func (s *Service) markConflicts(c api.Caller, hits []index.Hit) ([]index.Hit, error) {
+// earlier one is an answer too. A memory with a lower class of trust than the older one keeps its position as well. The
+// rows of a bare answer get the fields that decide this.
+func (s *Service) markConflicts(c api.Caller, q *index.Query, hits []index.Hit) ([]index.Hit, error) {
 	at, some := map[string]int{}, false
 	err := s.state.Inspect(func(v *state.View) {
 		if v.Stats(c.DB).OpenConflicts == 0 {
 			return
 		}
 		for i := range hits {
-			at[hits[i].Memory.RID] = i
+			h := &hits[i]
+			if m, ok := v.MemoryAt(c.DB, h.Memory.Seq); ok && q.Bare {
+				h.Memory, h.Corrected = outline(m), v.Corrected(c.DB, m)
+			}
+			at[h.Memory.RID] = i
 		}
 		for i := range hits {
 			h := &hits[i]

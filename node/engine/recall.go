@@ -83,7 +83,7 @@ func (s *Service) annotateHits(c api.Caller, q *index.Query, asked *api.Question
 	if err := s.addCorrectionTimes(c, hits); err != nil {
 		return nil, err
 	}
-	if hits, err = s.markConflicts(c, hits); err != nil {
+	if hits, err = s.markConflicts(c, q, hits); err != nil {
 		return nil, err
 	}
 	markOutdated(asked.Text, hits)
