@@ -3,7 +3,10 @@ package embedding
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -156,5 +159,35 @@ func TestZerosAreNoVector(t *testing.T) {
 	}
 	if len(oplog.MakeVector([]float32{0, 0})) != 0 || len(oplog.MakeVector([]float32{0, -1})) != 8 {
 		t.Error("zeros are a vector, or another vector is none")
+	}
+}
+
+// TestABlankQuestionStaysAList: a question of spaces lists the newest memories, also where a server makes a vector of
+// them.
+func TestABlankQuestionStaysAList(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"data": [{"index": 0, "embedding": [1, 0, 0, 0, 0, 0, 0, 0]}]}`)
+	}))
+	t.Cleanup(server.Close)
+	e, err := embed.NewHTTP(embed.Config{URL: server.URL, Model: "m", Dim: 8})
+	must(t, err)
+	v, c := opened(t, e), api.Caller{DB: oplog.DefaultDB, Database: "default"}
+	op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "the violin is in the attic", Namespace: "default",
+		Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}}
+	if must(t, v.Add(t.Context(), c, []*oplog.Remember{op})); len(op.Vector) == 0 {
+		t.Fatal("the server makes no vector")
+	}
+	_, err = v.cfg.Write(t.Context(), c, op)
+	must(t, err)
+	is, err := v.cfg.State.Current(c.DB)
+	must(t, err)
+	for _, blank := range []string{"", " ", "\n\t\u00a0"} {
+		q := index.Query{Text: blank, K: 10}
+		must(t, v.Question(t.Context(), is, &q))
+		hits, _, err := v.cfg.Index.Search(t.Context(), c.DB, q)
+		if must(t, err); !q.Lists() || len(hits) != 1 || hits[0].Score != 0 {
+			t.Errorf("%q: %d numbers, %d memories", blank, len(q.Vector), len(hits))
+		}
 	}
 }

@@ -15,7 +15,7 @@ const questionTimeout = 500 * time.Millisecond
 // Question gives a question the vector of its text, if this node has the embedder of the database.
 func (v *Vectors) Question(ctx context.Context, now state.Current, q *index.Query) error {
 	g := v.embedderOf(now.Database)
-	if g == nil || len(q.Vector) > 0 || q.Text == "" || slices.Contains(q.Without, "vector") {
+	if g == nil || len(q.Vector) > 0 || q.Lists() || slices.Contains(q.Without, "vector") {
 		return nil
 	}
 	vec, err := g.Question(ctx, questionTimeout, q.Text)
