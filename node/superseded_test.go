@@ -121,3 +121,43 @@ func TestACorrectionHoldsFromItsDay(t *testing.T) {
 		t.Errorf("a correction that replaces a later statement: %v, %v and %v", got, supersededBy(cat), supersededBy(acme))
 	}
 }
+
+// TestSupersededRowsTakeNoPlace checks that an answer has as many memories as were requested, also where some of the
+// matches are left out because their successors are in it, over HTTP, as an event stream and for a prompt.
+func TestSupersededRowsTakeNoPlace(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for _, name := range []string{"Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"} {
+		for _, city := range []string{"Lisbon", "Oslo", "Rome"} {
+			w.ok("POST", "/v1/remember", obj{"text": name + " lives in " + city + "."})
+		}
+	}
+	for _, k := range []int{1, 2, 5, 6} {
+		question := obj{"query": "who lives where", "top_k": k, "skip_reinforce": true, "min_score": 0}
+		rows := w.ok("POST", "/v1/recall", question)["results"].([]any)
+		if len(rows) != k {
+			t.Errorf("of %d memories requested, %d are returned", k, len(rows))
+		}
+		for _, r := range rows {
+			if text := r.(obj)["text"].(string); !strings.HasSuffix(text, "Rome.") {
+				t.Errorf("%d requested: %s", k, text)
+			}
+		}
+		_, in := w.stream(question)
+		for i := 0; ; i++ {
+			name, row := nextEvent(t, in)
+			if name != "result" {
+				if i != k {
+					t.Errorf("of %d memories requested, %d are streamed", k, i)
+				}
+				break
+			}
+			if i >= len(rows) || row["rid"] != rows[i].(obj)["rid"] {
+				t.Errorf("%d requested, %d streamed: %v", k, i, row)
+			}
+		}
+	}
+	if got := w.ok("POST", "/v1/context", obj{"query": "who lives where", "max_tokens": 200, "min_score": 0})["context"].(string); strings.Count(got, "Rome") != 6 {
+		t.Errorf("a prompt: %s", got)
+	}
+}

@@ -85,11 +85,8 @@ func (s *Service) searchNamespaces(ctx context.Context, c api.Caller, q *api.Pro
 		if err != nil {
 			return all, err
 		}
-		found, err := s.search(ctx, c, one)
+		found, err := s.searchCurrent(ctx, c, one, &asked)
 		if err != nil {
-			return all, err
-		}
-		if found.Hits, err = s.annotateHits(c, &one, &asked, found.Hits); err != nil {
 			return all, err
 		}
 		if found.Hits = append(all.Hits, found.Hits...); i > 0 {

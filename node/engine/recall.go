@@ -36,8 +36,10 @@ func (s *Service) answerQuestion(ctx context.Context, c api.Caller, asked *api.Q
 	s.prepareRerank(&q, then)
 	var a Answer
 	if then.IsZero() {
-		if a, err = s.search(ctx, c, q); err == nil && !q.Lists() {
-			a.Hits, err = s.annotateHits(c, &q, asked, a.Hits)
+		if q.Lists() {
+			a, err = s.search(ctx, c, q)
+		} else {
+			a, err = s.searchCurrent(ctx, c, q, asked)
 		}
 		if err == nil && !q.Lists() && slices.Equal(q.Types, []string{selfModel}) {
 			err = s.addSelfModels(ctx, c, q, &a)
@@ -72,6 +74,25 @@ func (s *Service) answerQuestion(ctx context.Context, c api.Caller, asked *api.Q
 		err = s.explainOrigins(c, a.Hits, r.Results)
 	}
 	return r, err
+}
+
+// searchCurrent searches, and marks and orders what it finds by the related memories in the state. Rows that are left
+// out because their successors are in the answer take no place in it: it searches deeper, until the answer is full.
+func (s *Service) searchCurrent(ctx context.Context, c api.Caller, q index.Query, asked *api.Question) (a Answer, err error) {
+	for k := q.K; ; k = min(4*k, index.MaxK) {
+		deeper := q
+		if deeper.K = k; k > q.K {
+			c.Quiet = true // the first search has reinforced
+		}
+		if a, err = s.search(ctx, c, deeper); err != nil {
+			return a, err
+		}
+		more := len(a.Hits) == k && k < index.MaxK
+		if a.Hits, err = s.annotateHits(c, &q, asked, a.Hits); err != nil || len(a.Hits) >= q.K || !more {
+			a.Hits = a.Hits[:min(len(a.Hits), q.K)]
+			return a, err
+		}
+	}
 }
 
 // annotateHits marks and orders rows by the related memories in the state.
