@@ -62,4 +62,16 @@ func TestTheNewestStatementsAreCompared(t *testing.T) {
 		"Dora born_in": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("found: %v, want %v", got, want)
 	}
+	ops = nil
+	states("quiet", "Gus", "Rome")
+	states("quiet", "Gus", "Milan")
+	for i := range most { // newer ones of another namespace
+		states("default", fmt.Sprint("Guest ", i), "Madrid")
+	}
+	_, _, err = th.cfg.Write(t.Context(), c, ops...)
+	must(t, err)
+	round("quiet")
+	if got := found(); got["Gus born_in"] != 1 {
+		t.Errorf("found in one namespace behind newer claims of another: %v", got)
+	}
 }

@@ -22,24 +22,23 @@ func (r *round) gatherStatements(ctx context.Context) (err error) {
 	if r.q.Namespace == "" {
 		r.snap.Edges, err = gatherTable(ctx, r, r.snap.Stats.Edges, (*state.View).EdgesBack, func(v *state.View, src string) []oplog.Edge {
 			return v.Edges(r.c.DB, src, partnersBySource)
-		}, func(e *oplog.Edge) (id, src string) { return e.ID, e.Src })
+		}, func(e *oplog.Edge) (id, src string, wanted bool) { return e.ID, e.Src, true })
 	}
 	if err != nil {
 		return err
 	}
 	reach := oplog.Reach{Name: r.q.Namespace}
-	claims, err := gatherTable(ctx, r, r.snap.Stats.Claims, (*state.View).ClaimsBack, func(v *state.View, src string) []oplog.StoredClaim {
+	r.snap.Claims, err = gatherTable(ctx, r, r.snap.Stats.Claims, (*state.View).ClaimsBack, func(v *state.View, src string) []oplog.StoredClaim {
 		return v.Claims(r.c.DB, src, reach, partnersBySource)
-	}, func(c *oplog.StoredClaim) (id, src string) { return c.ID, c.Src })
-	r.snap.Claims = slices.DeleteFunc(claims, func(c oplog.StoredClaim) bool { return !reach.Has(c.Namespace) })
+	}, func(c *oplog.StoredClaim) (id, src string, wanted bool) { return c.ID, c.Src, reach.Has(c.Namespace) })
 	return err
 }
 
-// gatherTable reads all rows of a table, in the order of their ids, which is that of their making. If there are more
-// than a round reads, half of what it reads are the newest, and the rest older ones about the same subjects: every
-// row is compared while it is new.
+// gatherTable reads the wanted rows of a table, in the order of their ids, which is that of their making. If the table
+// has more rows than a round reads, half of what it reads are the newest, and the rest older ones about the same
+// subjects: every row is compared while it is new. It looks for wanted ones until the round's deadline.
 func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*state.View, oplog.DB, string, func(T) bool), bySubject func(v *state.View, src string) []T,
-	keys func(*T) (id, src string)) (list []T, err error) {
+	keys func(*T) (id, src string, wanted bool)) (list []T, err error) {
 	most := statementsPerRow * r.th.cfg.Rows
 	newest := most
 	if there > uint64(most) {
@@ -47,7 +46,10 @@ func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*
 	}
 	have, sources := map[string]bool{}, []string(nil)
 	if err := inSlices(ctx, r, "", back, func(_ *state.View, x T) (string, bool) {
-		id, src := keys(&x)
+		id, src, wanted := keys(&x)
+		if !wanted {
+			return id, !time.Now().After(r.deadline)
+		}
 		list, have[id] = append(list, x), true
 		sources = append(sources, src)
 		return id, len(list) < newest
@@ -65,7 +67,7 @@ func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*
 		if err := r.th.cfg.State.Inspect(func(v *state.View) {
 			for _, src := range some {
 				for _, x := range bySubject(v, src) {
-					if id, _ := keys(&x); !have[id] && len(list) < most {
+					if id, _, _ := keys(&x); !have[id] && len(list) < most {
 						list, have[id] = append(list, x), true
 					}
 				}
