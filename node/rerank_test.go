@@ -94,6 +94,11 @@ func TestRerank(t *testing.T) {
 		t.Errorf("over the wire: %+v", rows)
 	}
 
+	asked.Store(0)
+	if got, _ := recall(obj{"query": " \n"}); asked.Load() != 0 || len(got) != 3 || got[0] != "the piano 7777" {
+		t.Errorf("a blank question, which lists the newest: %v, %d texts asked", got, asked.Load())
+	}
+
 	hangs.Store(true)
 	if got, out := recall(nil); !slices.Equal(got, first) || place(out, 0) != nil {
 		t.Errorf("while it hangs: %v, %v, want %v", got, place(out, 0), first)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cairndb/cairn/index"
@@ -23,7 +24,7 @@ func (s *Service) prepareRerank(q *index.Query, then time.Time) {
 	if off >= 0 {
 		q.Without = slices.Delete(slices.Clone(q.Without), off, off+1)
 	}
-	if s.cfg.Reranker != nil && off < 0 && then.IsZero() && q.Text != "" && q.K > 0 {
+	if s.cfg.Reranker != nil && off < 0 && then.IsZero() && strings.TrimSpace(q.Text) != "" && q.K > 0 {
 		q.Deep = rerank.Depth
 	}
 }
