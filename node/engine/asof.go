@@ -28,7 +28,7 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	if k <= 0 || k > index.MaxK {
 		return Answer{}, oplog.Errorf(oplog.Invalid, "top_k is %d: want 1 to %d", k, index.MaxK)
 	}
-	q.K, q.Consolidated = max(k, pastDepth), true
+	q.K, q.Consolidated, q.Bare = max(k, pastDepth), true, true
 	q.Now = at // yesterday is the day before
 	if q.Until == 0 || q.Until > then {
 		q.Until = then
@@ -42,13 +42,6 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 	if err != nil {
 		return a, err
 	}
-	words := mind.Words(index.Question(q.Text))
-	for i := range hits {
-		if h := &hits[i]; h.Why == nil {
-			h.Score = mind.Share(words, mind.Words(h.Memory.Text))
-			h.Why = []string{"as believed then"}
-		}
-	}
 	slices.SortFunc(hits, func(x, y index.Hit) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(y.Memory.Created, x.Memory.Created),
 			cmp.Compare(x.Memory.RID, y.Memory.RID))
@@ -59,27 +52,34 @@ func (s *Service) searchAsOf(ctx context.Context, c api.Caller, q index.Query, a
 		hits = slices.DeleteFunc(hits, func(h index.Hit) bool { return h.Score < least })
 		a.Info.Below = matched - len(hits)
 	}
-	if a.Hits = hits[:min(len(hits), k)]; cut {
+	if cut {
 		a.Bounded = api.Cut(pastRows, "memories that have changed since", "ask as of a later time")
 	}
-	return a, nil
+	a.Hits, a.Info.Cut, err = s.readAsOf(c, then, hits[:min(len(hits), k)])
+	return a, err
 }
 
-// hitsAsOf returns today's hits as they were then, followed by memories that have changed since, without a reason or
-// a score. cut reports whether more have changed than it looks at.
+// hitsAsOf returns the outlines of today's hits as they were then, and of memories that have changed since. It compares
+// texts that were other ones then with the question's words. cut reports whether more have changed than it looks at.
 func (s *Service) hitsAsOf(ctx context.Context, db oplog.DB, q *index.Query, then oplog.Time, today []index.Hit) (hits []index.Hit, cut bool, err error) {
-	seen := map[oplog.Seq]bool{}
+	seen, words := map[oplog.Seq]bool{}, mind.Words(index.Question(q.Text))
+	compare := func(h *index.Hit, text string) {
+		h.Score, h.Why = mind.Share(words, mind.Words(text)), []string{"as believed then"}
+	}
 	err = s.state.Read(func(v *state.View) error {
 		for _, h := range today {
-			seen[h.Memory.Seq] = true
-			was, ok := v.AsOf(db, h.Memory, then)
+			m, ok := v.MemoryAt(db, h.Memory.Seq)
+			if seen[h.Memory.Seq] = true; !ok || !q.Spaces.Has(m.Namespace) {
+				continue
+			}
+			was, ok := v.AsOf(db, m, then)
 			if !ok || !q.Reach().Has(was.Namespace) || !was.Passes(q.Match) {
 				continue
 			}
-			if was.Text != h.Memory.Text {
-				h.Score, h.Why = 0, nil
+			if was.Text != m.Text {
+				compare(&h, was.Text)
 			}
-			h.Memory = was
+			h.Memory = outline(was)
 			hits = append(hits, h)
 		}
 		looked := 0
@@ -91,7 +91,9 @@ func (s *Service) hitsAsOf(ctx context.Context, db oplog.DB, q *index.Query, the
 			// what was moved out of the caller's namespaces since is no longer the caller's
 			if was, ok := v.AsOf(db, m, then); ok && !seen[m.Seq] && was.Text != "" && selects(&q.Filter, was) &&
 				q.Spaces.Has(m.Namespace) {
-				hits = append(hits, index.Hit{Memory: was})
+				h := index.Hit{Memory: outline(was)}
+				compare(&h, was.Text)
+				hits = append(hits, h)
 			}
 			seen[m.Seq] = true
 			return true
@@ -99,4 +101,27 @@ func (s *Service) hitsAsOf(ctx context.Context, db oplog.DB, q *index.Query, the
 		return ctx.Err()
 	})
 	return hits, cut, err
+}
+
+// readAsOf reads the memories of outlines as they were, as many as the budget allows. left counts the others.
+func (s *Service) readAsOf(c api.Caller, then oplog.Time, outlines []index.Hit) (hits []index.Hit, left int, err error) {
+	r := byteBudget{hold: c.Hold}
+	err = s.state.Read(func(v *state.View) error {
+		for i, h := range outlines {
+			m, ok := v.MemoryAt(c.DB, h.Memory.Seq)
+			if !ok || !c.Spaces.Has(m.Namespace) {
+				continue
+			}
+			if h.Memory, ok = v.AsOf(c.DB, m, then); !ok { // erased meanwhile
+				continue
+			}
+			if !r.reserve(h.Memory.Weight()) {
+				left = len(outlines) - i
+				break
+			}
+			hits = append(hits, h)
+		}
+		return nil
+	})
+	return hits, left, err
 }
