@@ -12,63 +12,63 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// How a node embeds what has no vector: memories that were stored while the embedder failed or was too slow, and all of
-// a database that changes to another embedder.
+// Bounds of the background work that embeds memories without a vector: those stored while the embedder failed or was
+// too slow, and all memories of a database that changes to another embedder.
 const (
-	embedBatch       = 64   // texts at once, at most
-	scanLimit        = 2000 // memories looked at for them
+	embedBatch       = 64   // maximum number of texts in a request to the embedder
+	scanLimit        = 2000 // maximum number of memories that are scanned for a batch
 	rescanEvery      = time.Hour
-	embedTimeout     = 10 * time.Second // for the embedder's answer
-	maxStalledRounds = 15               // rounds in which the leader gets no farther, after which a follower embeds
+	embedTimeout     = 10 * time.Second // timeout of a request to the embedder
+	maxStalledRounds = 15               // rounds without progress of the leader, after which a follower embeds
 )
 
-// Backfill embeds the memories that wait for a vector.
+// A Backfill embeds the memories that wait for a vector.
 type Backfill struct {
 	v             *Vectors
-	batch         int                    // texts at once: fewer while the embedder is too slow for more
-	withoutVector map[oplog.DB]int       // memories that had no vector in the index after the last look at all of them
-	scannedAt     map[oplog.DB]time.Time // when that was
+	batch         int                    // texts in the next request; fewer while the embedder is slow
+	withoutVector map[oplog.DB]int       // number of memories without a vector after the last complete scan
+	scannedAt     map[oplog.DB]time.Time // time of the last complete scan
 	stalls        map[oplog.DB]stall
-	answering     map[*embed.Guard]bool // whether an embedder answers, asked once a round
+	answering     map[*embed.Guard]bool // whether an embedder answers; checked once a round
 }
 
-// A stall records how far a database is embedded, and the number of rounds without progress.
+// A stall records the first memory of a database that waits for a vector, and the number of rounds without progress.
 type stall struct {
 	first  oplog.Seq
 	rounds int
 }
 
-// NewBackfill returns the work that a node does in the background.
+// NewBackfill returns the background task of a node.
 func (v *Vectors) NewBackfill() *Backfill {
 	return &Backfill{v: v, batch: embedBatch, withoutVector: map[oplog.DB]int{}, scannedAt: map[oplog.DB]time.Time{},
 		stalls: map[oplog.DB]stall{}}
 }
 
-// Round begins a round over the databases, and returns the function that embeds one of them. Every node asks an
-// embedder whether it is back when it was not.
+// Round begins a round over the databases, and returns the function that embeds one of them. In each round every node
+// tests the embedders that did not answer before.
 func (a *Backfill) Round() func(context.Context, api.Caller) error {
 	a.answering = map[*embed.Guard]bool{}
 	return a.embedDatabase
 }
 
-// embedsHere reports whether this node embeds a database's memories: the leader does, and a follower when the leader
-// has made no progress for maxStalledRounds, for example because it lacks the model or its embedder.
-// Two nodes that embed the same memory do no harm: Apply skips the second vector.
+// embedsHere reports whether this node embeds a database's memories. The leader does. A follower does if the leader
+// has made no progress for maxStalledRounds, for example because it lacks the model or its embedder fails. Two nodes
+// may embed the same memory, because Apply skips the second vector.
 func (a *Backfill) embedsHere(db oplog.DB, first oplog.Seq) bool {
 	if a.v.cfg.Leads() {
 		delete(a.stalls, db)
 		return true
 	}
-	now := a.stalls[db]
-	if now.first != first {
-		now = stall{first: first}
+	current := a.stalls[db]
+	if current.first != first {
+		current = stall{first: first}
 	}
-	now.rounds++
-	a.stalls[db] = now
-	return now.rounds > maxStalledRounds
+	current.rounds++
+	a.stalls[db] = current
+	return current.rounds > maxStalledRounds
 }
 
-// ready returns an embedder that answers; nil when it does not, or when this node does not have it.
+// ready returns an embedder, or nil if it does not answer or this node does not have it.
 func (a *Backfill) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard {
 	if id == nil {
 		return nil
@@ -77,75 +77,76 @@ func (a *Backfill) ready(ctx context.Context, id *oplog.Embedder) *embed.Guard {
 	if g == nil {
 		return nil
 	}
-	up, asked := a.answering[g]
-	if !asked {
-		if up = !g.State().Down; !up {
+	healthy, checked := a.answering[g]
+	if !checked {
+		if healthy = !g.State().Down; !healthy {
 			if _, err := g.Embed(ctx, embedTimeout, []string{"ready"}); err == nil {
 				a.v.cfg.Logger.Info("the embedder answers again", "embedder", id.String())
-				up = true
+				healthy = true
 			}
 		}
-		a.answering[g] = up
+		a.answering[g] = healthy
 	}
-	if !up {
+	if !healthy {
 		return nil
 	}
 	return g
 }
 
-// embedDatabase embeds what a database lacks. It stops at an embedder's first failure; the next round goes on.
+// embedDatabase embeds the memories of a database that wait for a vector. It stops at an embedder's first failure,
+// and the next round continues.
 func (a *Backfill) embedDatabase(ctx context.Context, c api.Caller) error {
-	is, err := a.v.cfg.State.Current(c.DB)
+	current, err := a.v.cfg.State.Current(c.DB)
 	if err != nil {
 		return err
 	}
-	d, now := is.Database, is.Embedding
-	c.Forward = true // a follower's vectors go to the leader
+	database, progress := current.Database, current.Embedding
+	c.Forward = true // a follower forwards its vectors to the leader
 	var errs []error
 	switch {
-	case now.Pending != nil:
-		if g := a.ready(ctx, now.Pending); g != nil && a.embedsHere(c.DB, now.Next) {
+	case progress.Pending != nil:
+		if g := a.ready(ctx, progress.Pending); g != nil && a.embedsHere(c.DB, progress.Next) {
 			errs = append(errs, a.change(ctx, c, g))
 		}
-	case now.Next != 0 && a.v.cfg.Leads():
-		errs = append(errs, a.v.removeFormer(ctx, c, *d.Embedder))
+	case progress.Next != 0 && a.v.cfg.Leads():
+		errs = append(errs, a.v.removeFormer(ctx, c, *database.Embedder))
 	}
-	if g := a.ready(ctx, d.Embedder); g != nil {
+	if g := a.ready(ctx, database.Embedder); g != nil {
 		errs = append(errs, a.embedMissing(ctx, c, g))
 	}
 	return errors.Join(errs...)
 }
 
-// change embeds a database's memories with the embedder that it changes to, until it has changed over.
+// change embeds a database's memories with the embedder that it changes to, until the change is complete.
 func (a *Backfill) change(ctx context.Context, c api.Caller, g *embed.Guard) error {
-	id, led := identity(g), a.v.cfg.Leads()
-	for told := time.Now(); ; {
-		var now oplog.Embedding
-		var list []*oplog.Memory
+	id, wasLeader := identity(g), a.v.cfg.Leads()
+	for lastLogged := time.Now(); ; {
+		var progress oplog.Embedding
+		var memories []*oplog.Memory
 		var next oplog.Seq
 		if err := a.v.cfg.State.Inspect(func(view *state.View) {
-			if now = view.Embedding(c.DB); now.Pending != nil {
-				list, next = view.Unembedded(c.DB, true, now.Next, a.batch, scanLimit)
+			if progress = view.Embedding(c.DB); progress.Pending != nil {
+				memories, next = view.Unembedded(c.DB, true, progress.Next, a.batch, scanLimit)
 			}
 		}); err != nil {
 			return err
 		}
-		if now.Pending == nil || *now.Pending != id {
+		if progress.Pending == nil || *progress.Pending != id {
 			return nil
 		}
-		vectors, err := a.vectors(ctx, g, list)
+		vectors, err := a.vectors(ctx, g, memories)
 		if err != nil {
 			return err
 		}
-		op := &oplog.Embed{Embedder: id, From: now.Next, Next: min(next, now.Next+scanLimit), Vectors: vectors}
+		op := &oplog.Embed{Embedder: id, From: progress.Next, Next: min(next, progress.Next+scanLimit), Vectors: vectors}
 		if _, err := a.v.cfg.Write(ctx, c, op); err != nil {
 			return err
 		}
-		if time.Since(told) > 10*time.Second {
-			told = time.Now()
+		if time.Since(lastLogged) > 10*time.Second {
+			lastLogged = time.Now()
 			a.v.cfg.Logger.Info("embedding memories", "database", c.Database, "at", uint64(op.Next), "embedder", id.String())
 		}
-		if ctx.Err() != nil || a.v.cfg.Leads() != led {
+		if ctx.Err() != nil || a.v.cfg.Leads() != wasLeader {
 			return ctx.Err()
 		}
 	}
@@ -153,8 +154,8 @@ func (a *Backfill) change(ctx context.Context, c api.Caller, g *embed.Guard) err
 
 // embedMissing embeds the memories of a database that have no vector.
 func (a *Backfill) embedMissing(ctx context.Context, c api.Caller, g *embed.Guard) error {
-	have, of := a.v.cfg.Index.WithVectors(c.DB)
-	if missing := of - have; missing == 0 || missing == a.withoutVector[c.DB] && time.Since(a.scannedAt[c.DB]) < rescanEvery {
+	embedded, total := a.v.cfg.Index.WithVectors(c.DB)
+	if missing := total - embedded; missing == 0 || missing == a.withoutVector[c.DB] && time.Since(a.scannedAt[c.DB]) < rescanEvery {
 		delete(a.stalls, c.DB)
 		return nil
 	}
@@ -162,29 +163,30 @@ func (a *Backfill) embedMissing(ctx context.Context, c api.Caller, g *embed.Guar
 	if !a.embedsHere(c.DB, first) {
 		return nil
 	}
-	led := a.v.cfg.Leads()
+	wasLeader := a.v.cfg.Leads()
 	started := time.Now()
-	for from, told := first, started; ; {
-		have, of := a.v.cfg.Index.WithVectors(c.DB) // before the look: what is stored meanwhile is for another one
+	for from, lastLogged := first, started; ; {
+		embedded, total := a.v.cfg.Index.WithVectors(c.DB) // count before the scan: later memories are left to another one
 		next, err := a.embedSome(ctx, c, g, from)
 		if err != nil {
 			return err
 		}
 		if next == 0 {
-			a.withoutVector[c.DB], a.scannedAt[c.DB] = of-have, started
+			a.withoutVector[c.DB], a.scannedAt[c.DB] = total-embedded, started
 			return nil
 		}
-		if from = next; time.Since(told) > 10*time.Second {
-			told = time.Now()
+		if from = next; time.Since(lastLogged) > 10*time.Second {
+			lastLogged = time.Now()
 			a.v.cfg.Logger.Info("embedding memories", "database", c.Database, "at", uint64(from))
 		}
-		if ctx.Err() != nil || a.v.cfg.Leads() != led {
+		if ctx.Err() != nil || a.v.cfg.Leads() != wasLeader {
 			return ctx.Err()
 		}
 	}
 }
 
-// embedSome embeds the first memories without a vector at or after from. It says where to go on, 0 for nowhere.
+// embedSome embeds the first memories without a vector at or after from. It returns the number to continue from, or 0
+// at the end.
 func (a *Backfill) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, from oplog.Seq) (next oplog.Seq, err error) {
 	seq, ok := a.v.cfg.Index.NextWithoutVector(c.DB, from)
 	if !ok {
@@ -206,8 +208,8 @@ func (a *Backfill) embedSome(ctx context.Context, c api.Caller, g *embed.Guard, 
 	return next, err
 }
 
-// vectors embeds memories. When the embedder is too slow for so many, the next attempt is at half as many; when it
-// rejects them, each is tried alone.
+// vectors embeds memories. If the embedder fails, the next batch is half as large. If it rejects the batch, vectors
+// tries each memory alone and skips those that it rejects.
 func (a *Backfill) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Memory) (out []oplog.Embedded, err error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -223,11 +225,11 @@ func (a *Backfill) vectors(ctx context.Context, g *embed.Guard, list []*oplog.Me
 		return nil, nil
 	default:
 		for i := range list {
-			one, err := a.vectors(ctx, g, list[i:i+1])
+			single, err := a.vectors(ctx, g, list[i:i+1])
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, one...)
+			out = append(out, single...)
 		}
 		return out, nil
 	}

@@ -10,40 +10,41 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// selectDatabase puts a caller into the database that a request names, and reads the database.
-func (v *Vectors) selectDatabase(c api.Caller, name string) (target api.Caller, is state.Current, err error) {
+// selectDatabase selects the database that a request names for the caller, and reads the database.
+func (v *Vectors) selectDatabase(c api.Caller, name string) (target api.Caller, current state.Current, err error) {
 	if target, err = v.cfg.Select(c, name); err == nil {
-		is, err = v.cfg.State.Current(target.DB)
+		current, err = v.cfg.State.Current(target.DB)
 	}
-	return target, is, err
+	return target, current, err
 }
 
-// Progress says how far a database's memories are embedded: by the embedder that it changes to, where it does.
+// Progress reports how many memories of a database are embedded. During a change of embedder it counts the vectors of
+// the new one.
 func (v *Vectors) Progress(_ context.Context, c api.Caller, q *api.EmbeddingRequest) (*api.EmbeddingAnswer, error) {
-	target, is, err := v.selectDatabase(c, q.Name)
+	target, current, err := v.selectDatabase(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
-	d, now := is.Database, is.Embedding
+	database, progress := current.Database, current.Embedding
 	a := &api.EmbeddingAnswer{Database: q.Name, Has: v.models.names()}
-	have, of := v.cfg.Index.WithVectors(target.DB)
-	a.Done, a.Of = uint64(have), uint64(of)
-	maker := d.Embedder
-	if maker != nil {
-		a.Embedder = new(maker.String())
-		if *maker != oplog.NoEmbedder {
+	embedded, total := v.cfg.Index.WithVectors(target.DB)
+	a.Done, a.Of = uint64(embedded), uint64(total)
+	embedder := database.Embedder
+	if embedder != nil {
+		a.Embedder = new(embedder.String())
+		if *embedder != oplog.NoEmbedder {
 			a.Missing = a.Of - a.Done
 		}
 	}
-	if now.Pending != nil {
-		maker = now.Pending
-		a.ChangesTo, a.Rebound, a.Of = new(maker.String()), true, is.Stats.NextSeq
-		a.Done = min(uint64(now.Next)-1, a.Of)
+	if progress.Pending != nil {
+		embedder = progress.Pending
+		a.ChangesTo, a.Rebound, a.Of = new(embedder.String()), true, current.Stats.NextSeq
+		a.Done = min(uint64(progress.Next)-1, a.Of)
 		a.Missing = a.Of - a.Done
 	}
 	g := v.models.configured
-	if maker != nil {
-		g, _ = v.models.get(*maker)
+	if embedder != nil {
+		g, _ = v.models.get(*embedder)
 	}
 	if g != nil {
 		a.EmbedderState = new(v.stateOf(g))
@@ -51,20 +52,20 @@ func (v *Vectors) Progress(_ context.Context, c api.Caller, q *api.EmbeddingRequ
 	return a, nil
 }
 
-// Change switches a database to an embedder that this node has, or cancels the change that is under way. Its memories
-// are embedded again in the background; meanwhile the old vectors serve.
+// Change switches a database to an embedder that this node has, or cancels a change. The background task embeds the
+// memories again, and until it is done the old vectors serve.
 func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedRequest) (*api.Reembedding, error) {
-	target, is, err := v.selectDatabase(c, q.Name)
+	target, current, err := v.selectDatabase(c, q.Name)
 	if err != nil {
 		return nil, err
 	}
-	d, now := is.Database, is.Embedding
+	database, progress := current.Database, current.Embedding
 	id := oplog.NoEmbedder
 	switch {
-	case q.Cancel && now.Pending == nil:
-		return nil, oplog.Errorf(oplog.Conflict, "database %s does not change its embedder: there is nothing to end", d.Name)
+	case q.Cancel && progress.Pending == nil:
+		return nil, oplog.Errorf(oplog.Conflict, "database %s does not change its embedder: there is nothing to end", database.Name)
 	case q.Cancel:
-		id = *d.Embedder
+		id = *database.Embedder
 	case q.Embedder != id.Name:
 		g, err := v.models.byName(q.Embedder)
 		if err != nil {
@@ -72,13 +73,13 @@ func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedReques
 		}
 		id = identity(g)
 	}
-	if now.Pending == nil && now.Next != 0 {
-		if err := v.removeFormer(ctx, target, *d.Embedder); err != nil {
+	if progress.Pending == nil && progress.Next != 0 {
+		if err := v.removeFormer(ctx, target, *database.Embedder); err != nil {
 			return nil, err
 		}
 	}
 	var op oplog.Op = &oplog.Rebind{Embedder: id}
-	if d.Embedder == nil && d.Dim == 0 { // it has no vectors yet
+	if database.Embedder == nil && database.Dim == 0 { // it has no vectors yet
 		op = &oplog.SetEmbedder{Embedder: id}
 	}
 	at, err := v.cfg.Write(ctx, target, op)
@@ -92,23 +93,22 @@ func (v *Vectors) Change(ctx context.Context, c api.Caller, q *api.ReembedReques
 	return &api.Reembedding{EmbeddingAnswer: *a, Index: field.Token(at), Lacking: v.membersLacking(ctx, id)}, nil
 }
 
-// removeFormer removes the vectors of the embedder that a database had before the one that it has: a change begins
-// without any.
-func (v *Vectors) removeFormer(ctx context.Context, c api.Caller, has oplog.Embedder) error {
+// removeFormer removes the vectors of the database's previous embedder, because a change must begin without any.
+func (v *Vectors) removeFormer(ctx context.Context, c api.Caller, embedder oplog.Embedder) error {
 	for {
-		is, err := v.cfg.State.Current(c.DB)
-		now := is.Embedding
-		if err != nil || now.Pending != nil || now.Next == 0 {
+		current, err := v.cfg.State.Current(c.DB)
+		progress := current.Embedding
+		if err != nil || progress.Pending != nil || progress.Next == 0 {
 			return err
 		}
 		if _, err := v.cfg.Write(ctx, c,
-			&oplog.Embed{Embedder: has, From: now.Next, Next: min(now.Next+scanLimit, now.Last+1)}); err != nil {
+			&oplog.Embed{Embedder: embedder, From: progress.Next, Next: min(progress.Next+scanLimit, progress.Last+1)}); err != nil {
 			return err
 		}
 	}
 }
 
-// membersLacking are the members that are up and do not have an embedder: they answer questions by words alone.
+// membersLacking returns the reachable members that lack an embedder. They answer questions by words alone.
 func (v *Vectors) membersLacking(ctx context.Context, id oplog.Embedder) (nodes []uint32) {
 	if id == oplog.NoEmbedder {
 		return nil

@@ -1,13 +1,12 @@
 // Package embedding gives memories and questions their vectors. It knows the models of this node and the embedder of
-// each database, embeds what is stored and asked, embeds afterwards what was stored without a vector, and changes a
-// database to another embedder while the old vectors serve.
+// each database. It embeds new memories and questions, and in the background those memories that were stored without
+// a vector. It changes a database to another embedder while the old vectors serve.
 //
-// It knows nothing of the engine behind whose door it works: Config holds what it needs of it. It decides no right and
-// opens no file but those of models. An embedder that fails never keeps a memory from being stored, nor a question from
-// being answered by its words.
+// The package does not know the engine: Config holds the functions that it needs. It checks no rights, and opens only
+// the files of models. If an embedder fails, memories are still stored, and questions are answered by their words.
 //
 // # Locks
 //
-// Models are opened one at a time, under a lock that no question or write waits for. Methods of Vectors may be called
-// from any goroutine, those of Backfill from one.
+// Models are opened one at a time, under a lock that questions and writes never take. Methods of Vectors may be
+// called from any goroutine, those of Backfill from one goroutine.
 package embedding

@@ -19,22 +19,22 @@ import (
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
-// moody is an embedder that fails when told to.
-type moody struct {
+// A failingEmbedder fails while fails is set.
+type failingEmbedder struct {
 	embed.Embedder
 	fails atomic.Bool
 }
 
-func (m *moody) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+func (m *failingEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if m.fails.Load() {
 		return nil, errors.New("no answer")
 	}
 	return m.Embedder.Embed(ctx, texts)
 }
 
-// opened returns the vectors of a state with an index and an empty database. Their writes are applied and indexed at
-// once.
-func opened(t *testing.T, e embed.Embedder) *Vectors {
+// newTestVectors returns the Vectors of a state with an index and an empty database. Writes are applied and indexed
+// at once.
+func newTestVectors(t *testing.T, e embed.Embedder) *Vectors {
 	t.Helper()
 	st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true}, statetest.NewLog())
 	must(t, err)
@@ -77,15 +77,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestADatabaseIsEmbedded goes through what a database meets: the first memory binds it, one that is stored while the
-// embedder fails gets its vector afterwards, and a change to another embedder ends with vectors of that one.
+// TestADatabaseIsEmbedded checks that the first memory binds a database to its embedder, that a memory stored while
+// the embedder fails gets its vector later, and that a change of embedder replaces all vectors.
 func TestADatabaseIsEmbedded(t *testing.T) {
 	t.Parallel()
 	hashed, err := embed.NewHashed(64)
 	must(t, err)
 	former := identity(hashed)
-	e := &moody{Embedder: hashed}
-	v, c := opened(t, e), api.Caller{DB: oplog.DefaultDB, Database: "default"}
+	e := &failingEmbedder{Embedder: hashed}
+	v, c := newTestVectors(t, e), api.Caller{DB: oplog.DefaultDB, Database: "default"}
 	store := func(text string) (embedded bool) {
 		t.Helper()
 		op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: text, Namespace: "default", Importance: .5,
@@ -125,7 +125,7 @@ func TestADatabaseIsEmbedded(t *testing.T) {
 	}
 	changed, err := v.Change(t.Context(), c, &api.ReembedRequest{Name: "default", Embedder: "builtin"})
 	must(t, err)
-	if len(changed.Lacking) != 0 || !changed.Rebound { // every node has the built-in one
+	if len(changed.Lacking) != 0 || !changed.Rebound { // every node has the built-in embedder
 		t.Errorf("the change begins: %+v", changed)
 	}
 	must(t, later.Round()(t.Context(), c))
@@ -134,13 +134,13 @@ func TestADatabaseIsEmbedded(t *testing.T) {
 	}
 }
 
-// TestZerosAreNoVector: a memory that an older version stored with zeros alone has no vector in the index. It is looked
-// for once, and not in each round.
+// TestZerosAreNoVector checks that a vector of zeros, which older versions stored, counts as no vector in the index,
+// and that the background task does not search for such memories in every round.
 func TestZerosAreNoVector(t *testing.T) {
 	t.Parallel()
 	hashed, err := embed.NewHashed(64)
 	must(t, err)
-	v, c := opened(t, hashed), api.Caller{DB: oplog.DefaultDB, Database: "default"}
+	v, c := newTestVectors(t, hashed), api.Caller{DB: oplog.DefaultDB, Database: "default"}
 	for _, vector := range []oplog.Vector{nil, make(oplog.Vector, 4*64)} {
 		op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "the violin is in the attic",
 			Namespace: "default", Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}, Vector: vector}

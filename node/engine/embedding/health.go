@@ -7,18 +7,18 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Names lists this node's embedders, for a person: the configured one, the models of its folder, the built-in one.
+// Names lists the names of this node's embedders: the configured one, the models in its folder, and the built-in one.
 func (v *Vectors) Names() []string { return v.models.names() }
 
-// State returns the health of the configured embedder; false on a node without one.
-func (v *Vectors) State() (is embed.State, configured bool) {
+// State returns the health of the configured embedder. configured is false on a node without one.
+func (v *Vectors) State() (health embed.State, configured bool) {
 	if g := v.models.configured; g != nil {
 		return g.State(), true
 	}
-	return is, false
+	return health, false
 }
 
-// Status reports the configured embedder; nil on a node without one.
+// Status returns the configured embedder with its health, or nil on a node without one.
 func (v *Vectors) Status() *api.Embedder {
 	g := v.models.configured
 	if g == nil {
@@ -27,37 +27,37 @@ func (v *Vectors) Status() *api.Embedder {
 	return &api.Embedder{Name: g.Identity().String(), EmbedderState: v.stateOf(g)}
 }
 
-// Check is a line of the deep health; false on a node without an embedder. It does not change the verdict: without its
-// embedder a node still stores, and finds by words.
+// Check returns the embedder's line of the deep health check. configured is false on a node without one. A failing
+// embedder does not change the status, because the node still stores memories and finds them by words.
 func (v *Vectors) Check() (c api.Check, configured bool) {
-	is := v.Status()
-	if is == nil {
+	status := v.Status()
+	if status == nil {
 		return c, false
 	}
-	c = api.Check{Check: "embedder", Pass: is.Up, Required: new(bool), EmbedderState: &is.EmbedderState}
-	if !is.Up && is.LastError != nil {
-		c.Error = *is.LastError
+	c = api.Check{Check: "embedder", Pass: status.Up, Required: new(bool), EmbedderState: &status.EmbedderState}
+	if !status.Up && status.LastError != nil {
+		c.Error = *status.LastError
 	}
 	return c, true
 }
 
-// Waiting counts the memories of a database that wait for a vector; false when this node does not embed them.
+// Waiting counts the memories of a database that wait for a vector. embeds is false if this node does not embed them.
 func (v *Vectors) Waiting(d oplog.Database) (n uint64, embeds bool) {
 	if v.embedderOf(d) == nil {
 		return 0, false
 	}
-	have, of := v.cfg.Index.WithVectors(d.ID)
-	return uint64(of - have), true
+	embedded, total := v.cfg.Index.WithVectors(d.ID)
+	return uint64(total - embedded), true
 }
 
 // stateOf returns the health of an embedder, with the number of memories that wait for it.
 func (v *Vectors) stateOf(g *embed.Guard) api.EmbedderState {
-	is := g.State()
-	out := api.EmbedderState{Up: !is.Down, Failures: is.Failures}
-	if !is.ErrorAt.IsZero() {
-		out.LastError, out.LastErrorAt = &is.LastError, new(float64(is.ErrorAt.UnixMilli())/1e3)
+	health := g.State()
+	out := api.EmbedderState{Up: !health.Down, Failures: health.Failures}
+	if !health.ErrorAt.IsZero() {
+		out.LastError, out.LastErrorAt = &health.LastError, new(float64(health.ErrorAt.UnixMilli())/1e3)
 	}
-	all, _ := state.Get(v.cfg.State, (*state.View).Databases) // a closing state has none
+	all, _ := state.Get(v.cfg.State, (*state.View).Databases) // none while the state is closing
 	for _, d := range all {
 		if v.embedderOf(d) == g {
 			n, _ := v.Waiting(d)

@@ -16,19 +16,19 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// models holds the embedders of this node: the one that it is configured with, the built-in one, and those in its
-// folder, each opened when a database needs it.
+// models holds the embedders of this node: the configured one, the built-in one, and those in its folder. A model is
+// opened when a database needs it.
 type models struct {
 	configured *embed.Guard // nil: none
-	folder     string       // of models, a directory each
+	folder     string       // contains a directory for each model
 	log        *slog.Logger
 
-	opening    sync.Mutex // held while models are opened: one is read at a time
-	mu         sync.Mutex // guards what follows; taken under opening
+	opening    sync.Mutex // serializes the opening of models
+	mu         sync.Mutex // guards the fields below; acquired after opening
 	open       map[oplog.Embedder]*embed.Guard
-	known      map[string]oplog.Embedder    // what a directory's model is
-	notFoundAt map[oplog.Embedder]time.Time // when one was looked for in vain
-	searching  map[oplog.Embedder]struct{}  // being looked for
+	known      map[string]oplog.Embedder    // directory → identity of its model
+	notFoundAt map[oplog.Embedder]time.Time // time of the last search that did not find the model
+	searching  map[oplog.Embedder]struct{}  // models that a goroutine searches for
 }
 
 // rescanInterval is the interval after which the folder is read again for a missing model.
@@ -44,14 +44,14 @@ func newModels(configured embed.Embedder, folder string, log *slog.Logger) *mode
 	return m
 }
 
-// identity is an embedder as the state names it.
+// identity returns the identity of an embedder as in the state.
 func identity(e interface{ Identity() embed.Identity }) oplog.Embedder {
 	i := e.Identity()
 	return oplog.Embedder{Name: i.Name, Version: i.Version, Dim: uint32(i.Dim)}
 }
 
-// get returns an embedder, nil when this node does not have it or has not opened it yet. It waits for no file: it
-// begins to open the model, and says so.
+// get returns an embedder, or nil if this node lacks it or has not opened it yet. It does not read files: it starts a
+// goroutine that opens the model, and returns opening as true.
 func (m *models) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 	if id == oplog.NoEmbedder {
 		return nil, false
@@ -73,7 +73,7 @@ func (m *models) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 	}
 	m.searching[id] = struct{}{}
 	go func() {
-		g, err := m.find(func(_ string, has oplog.Embedder) bool { return has == id })
+		g, err := m.find(func(_ string, candidate oplog.Embedder) bool { return candidate == id })
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		delete(m.searching, id)
@@ -86,8 +86,8 @@ func (m *models) get(id oplog.Embedder) (g *embed.Guard, opening bool) {
 	return nil, true
 }
 
-// byName returns the embedder that a person means: by its full name, by the directory's name in the folder of models,
-// builtin, or blank for the configured one.
+// byName returns the embedder that a user names: by its full name, by its directory in the folder, as "builtin", or
+// as "" for the configured one.
 func (m *models) byName(name string) (*embed.Guard, error) {
 	switch {
 	case name == "" && m.configured == nil:
@@ -99,7 +99,7 @@ func (m *models) byName(name string) (*embed.Guard, error) {
 		g, _ := m.get(identity(builtin))
 		return g, nil
 	}
-	g, err := m.find(func(directory string, has oplog.Embedder) bool { return name == directory || name == has.String() })
+	g, err := m.find(func(directory string, candidate oplog.Embedder) bool { return name == directory || name == candidate.String() })
 	if g == nil && err == nil {
 		err = oplog.Errorf(oplog.Conflict,
 			"this node has no model %s, it has %s: `cairn embed fetch` brings one into %s, on every node", name,
@@ -111,8 +111,8 @@ func (m *models) byName(name string) (*embed.Guard, error) {
 var errNoModel = oplog.Errorf(oplog.Conflict,
 	"this node has no embedder: name a model that `cairn embed fetch` brought, or configure one, [embedding] strategy and path, or start `cairn dev` with --embed")
 
-// find opens the first model of the folder that is meant. It opens others to learn what they are, once each.
-func (m *models) find(meant func(directory string, has oplog.Embedder) bool) (*embed.Guard, error) {
+// find opens the first model of the folder that matches. To learn their identities, it opens each of the others once.
+func (m *models) find(matches func(directory string, has oplog.Embedder) bool) (*embed.Guard, error) {
 	m.opening.Lock()
 	defer m.opening.Unlock()
 	var errs []error
@@ -121,7 +121,7 @@ func (m *models) find(meant func(directory string, has oplog.Embedder) bool) (*e
 		id, known := m.known[dir]
 		g := m.open[id]
 		m.mu.Unlock()
-		if known && !meant(dir, id) {
+		if known && !matches(dir, id) {
 			continue
 		}
 		if g != nil {
@@ -135,20 +135,20 @@ func (m *models) find(meant func(directory string, has oplog.Embedder) bool) (*e
 		id = identity(model)
 		m.mu.Lock()
 		m.known[dir] = id
-		if g = m.open[id]; g == nil && meant(dir, id) {
+		if g = m.open[id]; g == nil && matches(dir, id) {
 			g = embed.NewGuard(model)
 			m.open[id] = g
 			m.log.Info("model opened", "model", id.String(), "directory", dir)
 		}
 		m.mu.Unlock()
-		if meant(dir, id) {
+		if matches(dir, id) {
 			return g, nil
 		}
 	}
 	return nil, errors.Join(errs...)
 }
 
-// directories are the names of the models in the folder; those that are being fetched have another ending.
+// directories returns the names of the models in the folder, without unfinished downloads.
 func (m *models) directories() (names []string) {
 	entries, err := os.ReadDir(m.folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -162,8 +162,8 @@ func (m *models) directories() (names []string) {
 	return names
 }
 
-// names lists this node's embedders, for a person: the configured embedder, then the directories of its folder,
-// then the built-in one.
+// names lists the names of this node's embedders: the configured one, the directories of its folder, and the built-in
+// one.
 func (m *models) names() (names []string) {
 	if m.configured != nil {
 		names = append(names, m.configured.Identity().String())
@@ -174,12 +174,13 @@ func (m *models) names() (names []string) {
 	return names
 }
 
-// nameOf is the name among names that an embedder has on this node, which other nodes may have it by too.
+// nameOf returns the name by which this node reports an embedder to the other members: its directory if it has one,
+// or else its full name.
 func (m *models) nameOf(id oplog.Embedder) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for dir, has := range m.known {
-		if has == id {
+	for dir, embedder := range m.known {
+		if embedder == id {
 			return dir
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// questionTimeout bounds how long a question waits for the embedder; then it is answered by its words.
+// questionTimeout bounds the time that a question waits for the embedder. After it, words alone answer the question.
 const questionTimeout = 500 * time.Millisecond
 
-// Question gives a question the vector of its text, if this node has the embedder of the database.
-func (v *Vectors) Question(ctx context.Context, now state.Current, q *index.Query) error {
-	g := v.embedderOf(now.Database)
+// Question sets the vector of a query from its text, if this node has the embedder of the database.
+func (v *Vectors) Question(ctx context.Context, current state.Current, q *index.Query) error {
+	g := v.embedderOf(current.Database)
 	if g == nil || len(q.Vector) > 0 || q.Lists() || slices.Contains(q.Without, "vector") {
 		return nil
 	}
@@ -23,6 +23,6 @@ func (v *Vectors) Question(ctx context.Context, now state.Current, q *index.Quer
 		v.cfg.Logger.Debug("question not embedded, answered by words alone", "err", err)
 		return ctx.Err()
 	}
-	q.Vector, q.Hashed, q.Epoch = vec, now.Database.Embedder.Name == "builtin", &now.Embedding.Epoch
+	q.Vector, q.Hashed, q.Epoch = vec, current.Database.Embedder.Name == "builtin", &current.Embedding.Epoch
 	return nil
 }

@@ -13,51 +13,51 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config holds what embedding needs of the node around it. All fields but Embedder are needed.
+// Config configures Vectors. All fields except Embedder are required.
 type Config struct {
 	Logger   *slog.Logger
 	State    *state.State
 	Index    *index.Index
-	Embedder embed.Embedder // the configured one; nil: none
-	Folder   string         // a directory for each model that cairn embed fetch brought
+	Embedder embed.Embedder // the configured embedder; nil: none
+	Folder   string         // contains a directory for each model that cairn embed fetch downloaded
 
 	Leads  func() bool
-	Select func(c api.Caller, database string) (api.Caller, error)                   // puts a caller into a database that it may use
-	Write  func(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, error) // returns when this node finds what was written
-	Peers  func(context.Context) []api.Peer                                          // as the other members report themselves
+	Select func(c api.Caller, database string) (api.Caller, error)                   // selects a database that the caller may use
+	Write  func(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, error) // returns once this node's index has the write
+	Peers  func(context.Context) []api.Peer                                          // the other members, as they report themselves
 }
 
-// Vectors makes the vectors of this node's databases.
+// Vectors embeds the memories and questions of this node's databases.
 type Vectors struct {
 	cfg    Config
 	models *models
 }
 
-// New returns the vectors of a node. It opens no model: each is opened when a database needs it.
+// New returns the Vectors of a node. A model is opened when a database needs it.
 func New(cfg Config) *Vectors {
 	return &Vectors{cfg: cfg, models: newModels(cfg.Embedder, cfg.Folder, cfg.Logger)}
 }
 
-// writeTimeout bounds how long a write waits for the embedder. A memory is stored without a vector when it takes
-// longer, and gets it afterwards.
+// writeTimeout bounds the time that a write waits for the embedder. After it, the memory is stored without a vector,
+// and the background task embeds it.
 const writeTimeout = 250 * time.Millisecond
 
-// Add embeds the memories that have no vector of their client's.
+// Add embeds the memories for which the client sent no vector.
 func (v *Vectors) Add(ctx context.Context, c api.Caller, ops []*oplog.Remember) error {
-	bare := slices.DeleteFunc(slices.Clone(ops), func(op *oplog.Remember) bool { return len(op.Vector) > 0 || op.Unsearchable || op.Held })
-	vecs, err := v.Embed(ctx, c, api.Each(bare, func(op *oplog.Remember) string { return op.Text })...)
+	missing := slices.DeleteFunc(slices.Clone(ops), func(op *oplog.Remember) bool { return len(op.Vector) > 0 || op.Unsearchable || op.Held })
+	vecs, err := v.Embed(ctx, c, api.Each(missing, func(op *oplog.Remember) string { return op.Text })...)
 	if err != nil {
 		return err
 	}
-	for i, op := range bare {
+	for i, op := range missing {
 		op.Vector = vecs[i]
 	}
 	return nil
 }
 
-// Embed makes vectors for texts with the database's embedder, for as many as there is time for. What is left without
-// one is found by its words, and by meaning once it is embedded afterwards: an embedder that fails never keeps a memory
-// from being stored.
+// Embed embeds texts with the database's embedder, as many as it can within writeTimeout. The vectors of the others
+// are empty, so that a failing embedder never prevents a memory from being stored. Such memories are found by their
+// words, and by meaning once the background task has embedded them.
 func (v *Vectors) Embed(ctx context.Context, c api.Caller, texts ...string) ([]oplog.Vector, error) {
 	out := make([]oplog.Vector, len(texts))
 	if len(texts) == 0 {
@@ -79,13 +79,14 @@ func (v *Vectors) Embed(ctx context.Context, c api.Caller, texts ...string) ([]o
 	return out, nil
 }
 
-// bind returns what embeds the memories that this node stores, nil for nothing, and ties a database without vectors
-// to the configured embedder. A database whose vectors come from its clients is left alone; one whose embedder this
-// configured node cannot open is rejected, unless it changes to this node's: vectors of two embedders cannot be
-// compared.
+// bind returns the embedder for the memories that this node stores, or nil if they get no vectors now. It binds a
+// database without vectors to the configured embedder. It leaves a database alone whose vectors come from its
+// clients. If this node has another embedder than the database and cannot open that of the database, bind returns an
+// error, because vectors of two embedders cannot be compared. The database may be changing to this node's embedder;
+// then bind returns nil.
 func (v *Vectors) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) {
-	now, err := v.cfg.State.Current(c.DB)
-	d, configured := now.Database, v.models.configured
+	current, err := v.cfg.State.Current(c.DB)
+	d, configured := current.Database, v.models.configured
 	switch {
 	case err != nil:
 		return nil, err
@@ -100,17 +101,17 @@ func (v *Vectors) bind(ctx context.Context, c api.Caller) (*embed.Guard, error) 
 		return g, nil
 	}
 	self := identity(configured)
-	if p := now.Embedding.Pending; p != nil && *p == self {
+	if p := current.Embedding.Pending; p != nil && *p == self {
 		return nil, nil
 	}
 	return nil, oplog.Errorf(oplog.Conflict,
 		"database %s is embedded by %s, this node embeds by %s; cairn embed use changes that", d.Name, d.Embedder, &self)
 }
 
-// Makes reports whether this node makes the vectors of a database.
+// Makes reports whether this node embeds the memories of a database.
 func (v *Vectors) Makes(d oplog.Database) bool { return v.embedderOf(d) != nil }
 
-// embedderOf returns what makes a database's vectors, nil when this node cannot, or not yet.
+// embedderOf returns the embedder of a database, or nil if there is none or this node has not opened it.
 func (v *Vectors) embedderOf(d oplog.Database) *embed.Guard {
 	if d.Embedder == nil {
 		return nil

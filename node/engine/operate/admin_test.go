@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state/statetest"
 )
 
-// administered returns an Admin with its own state, without an engine.
-func administered(t *testing.T) *Admin {
+// newTestAdmin returns an Admin with its own state, without an engine.
+func newTestAdmin(t *testing.T) *Admin {
 	t.Helper()
 	st, err := statetest.Open(t.TempDir(), state.Options{}, statetest.NewLog())
 	if err != nil {
@@ -47,11 +47,11 @@ func administered(t *testing.T) *Admin {
 		MaxDatabases: 1, Write: write, CatchUp: func(context.Context) error { return nil }})
 }
 
-// TestAListShowsWhatATokenWrites checks that the list shows the effective class of trust of tokens that have none
-// set: those of homes and of older versions.
+// TestAListShowsWhatATokenWrites checks that the list shows the effective trust class of tokens without one of their
+// own, such as tokens of homes and of older versions.
 func TestAListShowsWhatATokenWrites(t *testing.T) {
 	t.Parallel()
-	ad := administered(t)
+	ad := newTestAdmin(t)
 	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
 	for i, scopes := range [][]string{{"read", "write"}, {"owner"}, {"read", "write", "admin"}} {
 		if _, _, err := ad.cfg.Write(t.Context(), admin,
@@ -76,7 +76,7 @@ func TestAListShowsWhatATokenWrites(t *testing.T) {
 // that it lacks.
 func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 	t.Parallel()
-	ad := administered(t)
+	ad := newTestAdmin(t)
 	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster,
 		Policy: oplog.Policy{Trust: oplog.TrustOperator}}
 	owner := admin
@@ -111,7 +111,7 @@ func TestWhoAdministersATokenMayNameIt(t *testing.T) {
 // TestASnapshotOfTheControlPlaneListsValidTokens checks that a snapshot has no revoked or expired tokens.
 func TestASnapshotOfTheControlPlaneListsValidTokens(t *testing.T) {
 	t.Parallel()
-	ad := administered(t)
+	ad := newTestAdmin(t)
 	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
 	now := oplog.At(time.Now())
 	for i, expires := range []oplog.Time{0, now - 1, now + oplog.Time(time.Hour.Microseconds())} {
@@ -140,7 +140,7 @@ func TestASnapshotOfTheControlPlaneListsValidTokens(t *testing.T) {
 // also if the node loses the log after its first entry.
 func TestAQuotaIsSetWholly(t *testing.T) {
 	t.Parallel()
-	ad := administered(t)
+	ad := newTestAdmin(t)
 	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
 	ad.cfg.Commit = commit.New(commit.Options{NodeID: 1, State: ad.cfg.State})
 	entries, write := 0, ad.cfg.Write

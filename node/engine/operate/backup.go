@@ -102,14 +102,14 @@ func (b *Backups) BackUp(p BackupPlan) (path string, at state.Point, err error) 
 	if chain, err := archive.Chain(files, 0); err == nil {
 		since, ranges = chain[len(chain)-1].Index, len(chain)-1
 	}
-	now, _ := b.state.Applied()
+	applied, _ := b.state.Applied()
 	err = b.checkHistory(since, archive.TimeAt(p.Dir, since))
-	if since == now && err == nil {
+	if since == applied && err == nil {
 		return "", at, nil
 	}
-	if since > now { // a new backup would sort before them, so it would be pruned first and never restored
+	if since > applied { // a new backup would sort before them, so it would be pruned first and never restored
 		return "", at, fmt.Errorf("the backups in %s reach index %d and this node is at %d: either it still catches "+
-			"up, or they are of another history and new ones need a folder of their own", p.Dir, since, now)
+			"up, or they are of another history and new ones need a folder of their own", p.Dir, since, applied)
 	}
 	if ranges >= p.Every {
 		since = 0
@@ -129,7 +129,7 @@ func (b *Backups) BackUp(p BackupPlan) (path string, at state.Point, err error) 
 	return path, at, err
 }
 
-// writeBackup writes one backup into a directory. Its name tells its last index.
+// writeBackup writes one backup into a directory. Its file name contains its last index.
 func (b *Backups) writeBackup(dir string, since oplog.Index) (path string, at state.Point, err error) {
 	err = b.withPoint(since, func(end point, write func(io.Writer) error) (err error) {
 		at = end.Point
@@ -148,7 +148,7 @@ type point struct {
 }
 
 // withPoint pins the state at one index and calls use with that point and with a function that writes the backup: the
-// whole state, or the log since an index. Writes go on meanwhile.
+// whole state, or the log since an index. Writes continue meanwhile.
 func (b *Backups) withPoint(since oplog.Index, use func(end point, write func(io.Writer) error) error) error {
 	return b.state.Read(func(v *state.View) error {
 		end := v.Point()
@@ -164,12 +164,12 @@ func (b *Backups) withPoint(since oplog.Index, use func(end point, write func(io
 }
 
 // checkHistory returns an error if the log's time at an index differs from the recorded one.
-func (b *Backups) checkHistory(since oplog.Index, was string) error {
-	if was == "" {
+func (b *Backups) checkHistory(since oplog.Index, recorded string) error {
+	if recorded == "" {
 		return nil
 	}
 	return b.state.Read(func(v *state.View) error {
-		if v.Point().Index >= since && v.TimeAt(since).String() != was {
+		if v.Point().Index >= since && v.TimeAt(since).String() != recorded {
 			return state.ErrHistory
 		}
 		return nil
@@ -213,8 +213,8 @@ func (p *Planned) load(dir string) {
 		p.Covered.Store(newest.At.Unix())
 		p.Bytes.Store(newest.Size)
 	}
-	if proof, err := os.Stat(filepath.Join(dir, verifiedFile)); err == nil {
-		p.Verified.Store(proof.ModTime().Unix())
+	if info, err := os.Stat(filepath.Join(dir, verifiedFile)); err == nil {
+		p.Verified.Store(info.ModTime().Unix())
 	}
 }
 
@@ -231,12 +231,12 @@ func (p *Planned) recordAttempt(path string, err error) {
 }
 
 // needsVerify reports whether to verify the newest chain: it has just been completed, or no chain was ever verified.
-func (b *Backups) needsVerify(grown bool) bool {
+func (b *Backups) needsVerify(written bool) bool {
 	if b.planned.Verified.Load() == 0 {
 		return true
 	}
 	files, err := archive.List(b.plan.Dir)
-	if err != nil || !grown {
+	if err != nil || !written {
 		return false
 	}
 	chain, err := archive.Chain(files, 0)
@@ -261,15 +261,15 @@ func (b *Backups) verify(ctx context.Context) {
 	case err != nil:
 		b.planned.Unverifiable.Add(1)
 		b.planned.Verified.Store(0)
-		// so that the next process verifies again
-		if gone := os.Remove(filepath.Join(dir, verifiedFile)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
+		// the next process must verify again
+		if removeErr := os.Remove(filepath.Join(dir, verifiedFile)); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
 		}
-		says := "the backups do not restore"
+		message := "the backups do not restore"
 		if errors.Is(err, archive.ErrNoSpace) {
-			says = "the backups could not be verified: free space in their directory"
+			message = "the backups could not be verified: free space in their directory"
 		}
-		b.log.Error(says, "dir", dir, "err", err)
+		b.log.Error(message, "dir", dir, "err", err)
 	default:
 		b.planned.Verified.Store(time.Now().Unix())
 		b.log.Info("the backups restore", "files", len(rep.Files), "index", rep.End.Index,

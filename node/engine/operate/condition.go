@@ -22,7 +22,7 @@ const (
 var Conditions = []string{healthy, degraded, unhealthy}
 
 // condition derives the condition and its reason from a status.
-func condition(st api.ClusterStatus) (word, why string) {
+func condition(st api.ClusterStatus) (level, reason string) {
 	var unreachable []string
 	for _, p := range st.Peers {
 		if !p.Reachable {
@@ -67,14 +67,15 @@ func condition(st api.ClusterStatus) (word, why string) {
 	return healthy, ""
 }
 
-func conditionText(word, why string) string {
-	if why == "" {
-		return word
+func conditionText(level, reason string) string {
+	if reason == "" {
+		return level
 	}
-	return word + ": " + why
+	return level + ": " + reason
 }
 
-// hasQuorum reports whether enough voters answer for a decision. A node that does not know the voters yet assumes so.
+// hasQuorum reports whether a quorum of the voters answers. A node that does not know the voters yet assumes that it
+// does.
 func hasQuorum(st api.ClusterStatus) bool { return st.Voters == 0 || st.Answering >= st.QuorumSize }
 
 // PollEvery is the interval at which a node polls the others.
@@ -82,7 +83,7 @@ const PollEvery = time.Second
 
 // A pollResult is the result of polling the other members.
 type pollResult struct {
-	word, why   string
+	level, reason   string
 	removed     bool
 	cannotElect bool // removed or without a quorum, so no leader will appear
 	quorumLost  bool // cannotElect at two consecutive polls
@@ -91,28 +92,28 @@ type pollResult struct {
 // Poll queries all members and stores the result, so that health checks and writes do not wait for members that do
 // not answer.
 func (cl *Cluster) Poll(ctx context.Context) {
-	before, now := cl.lastPoll.Load(), cl.pollNow(ctx)
-	now.quorumLost = now.cannotElect && before != nil && before.cannotElect
+	previous, current := cl.lastPoll.Load(), cl.pollNow(ctx)
+	current.quorumLost = current.cannotElect && previous != nil && previous.cannotElect
 	if ctx.Err() != nil {
 		return
 	}
-	if now.quorumLost && now.removed && !before.quorumLost {
+	if current.quorumLost && current.removed && !previous.quorumLost {
 		cl.cfg.Logger.Error("this node is not a member of the cluster: stop it, or run `cairn cluster join` on a member",
 			"node", cl.cfg.Member.NodeID, "addr", cl.raft.Advertised())
 	}
-	cl.lastPoll.Store(&now)
+	cl.lastPoll.Store(&current)
 }
 
-func (cl *Cluster) pollNow(ctx context.Context) (l pollResult) {
+func (cl *Cluster) pollNow(ctx context.Context) (result pollResult) {
 	st := cl.Status(ctx)
 	cl.logLost(st)
-	l.removed, l.cannotElect = st.Removed, st.Removed || !hasQuorum(st)
-	l.word, l.why = condition(st)
-	return l
+	result.removed, result.cannotElect = st.Removed, st.Removed || !hasQuorum(st)
+	result.level, result.reason = condition(st)
+	return result
 }
 
-// logLost logs once for each member which records it has that the cluster lacks, so that the log of every node has
-// it.
+// logLost logs, once for each member, the records that the member has and the cluster lacks, so that the log of every
+// node names them.
 func (cl *Cluster) logLost(st api.ClusterStatus) {
 	for _, p := range st.Members() {
 		for _, l := range p.Lost {
@@ -125,40 +126,40 @@ func (cl *Cluster) logLost(st api.ClusterStatus) {
 }
 
 // Condition returns the result of the last poll. It takes account of a change of leader at once.
-func (cl *Cluster) Condition(ctx context.Context) (word, why string) {
-	l := cl.lastPoll.Load()
-	_, led := cl.cfg.Commit.Leader()
+func (cl *Cluster) Condition(ctx context.Context) (level, reason string) {
+	poll := cl.lastPoll.Load()
+	_, hasLeader := cl.cfg.Commit.Leader()
 	switch {
-	case !led && (l == nil || l.word != unhealthy):
+	case !hasLeader && (poll == nil || poll.level != unhealthy):
 		return unhealthy, "no leader"
-	case led && (l == nil || l.word == unhealthy):
-		now := cl.pollNow(ctx)
-		l = &now
+	case hasLeader && (poll == nil || poll.level == unhealthy):
+		current := cl.pollNow(ctx)
+		poll = &current
 	}
-	return l.word, l.why
+	return poll.level, poll.reason
 }
 
 // wasRemoved reports whether, at the last poll, this node was not a member of its cluster.
 func (cl *Cluster) wasRemoved() bool {
-	l := cl.lastPoll.Load()
-	return l != nil && l.removed
+	poll := cl.lastPoll.Load()
+	return poll != nil && poll.removed
 }
 
 // quorumLost reports whether at the last two polls this node saw no quorum, or was not a member.
 func (cl *Cluster) quorumLost() bool {
-	l := cl.lastPoll.Load()
-	return l != nil && l.quorumLost
+	poll := cl.lastPoll.Load()
+	return poll != nil && poll.quorumLost
 }
 
 // NoQuorum returns the reason why no leader can appear and the event that ends this, or "" unless quorumLost.
-func (cl *Cluster) NoQuorum() (why, until string) {
+func (cl *Cluster) NoQuorum() (reason, until string) {
 	switch {
 	case !cl.quorumLost():
 		return "", ""
 	case cl.wasRemoved():
-		return cl.lastPoll.Load().why, "once `cairn cluster join` on a member has made it one again"
+		return cl.lastPoll.Load().reason, "once `cairn cluster join` on a member has made it one again"
 	}
-	return cl.lastPoll.Load().why, "when a majority of the voters answers"
+	return cl.lastPoll.Load().reason, "when a majority of the voters answers"
 }
 
 // CompareEvery is the interval at which a node compares its state's hash with those of the others.
@@ -167,8 +168,8 @@ const CompareEvery = 15 * time.Second
 // agreements maps the agreement of the replicas to the values of the metric.
 var agreements = map[string]int64{"agree": 1, "unknown": 0, "diverged": -1}
 
-// Compare updates the metric that reports whether the replicas have equal states. Package raft compares them as well,
-// and acts on differences.
+// Compare updates the metric that reports whether the replicas have equal states. Package raft also compares them,
+// and reacts to differences.
 func (cl *Cluster) Compare(ctx context.Context) {
 	cl.Agreed.Store(agreements[cl.Status(ctx).Agreement])
 }

@@ -13,16 +13,16 @@ func (cl *Cluster) damageReport() []api.Damage {
 	found := cl.damagedState()
 	found = append(found, cl.raft.Damaged().List()...)
 	found = append(found, cl.cfg.IndexDamage()...)
-	alone := len(cl.raft.Status().Members) <= 1
-	all := []api.Damage{}
+	singleNode := len(cl.raft.Status().Members) <= 1
+	reports := []api.Damage{}
 	for _, f := range found {
 		if short, err := filepath.Rel(cl.cfg.Home, f.Path); err == nil {
 			f.Path = filepath.ToSlash(short)
 		}
-		all = append(all, api.Damage{Kind: f.Kind, Database: f.Database, File: f.Path, Times: f.Times, Healed: f.Healed,
-			Heals: healingText(f, alone)})
+		reports = append(reports, api.Damage{Kind: f.Kind, Database: f.Database, File: f.Path, Times: f.Times, Healed: f.Healed,
+			Heals: healingText(f, singleNode)})
 	}
-	return all
+	return reports
 }
 
 // damagedState returns the state's tables with damaged blocks. If there are none, but verifying the rows failed, it
@@ -35,10 +35,10 @@ func (cl *Cluster) damagedState() []damage.File {
 	return found
 }
 
-// healingText tells what heals a damaged file, or has healed it, and what the operator should do.
-func healingText(f damage.File, alone bool) string {
+// healingText describes how a damaged file heals or was healed, and what the operator should do.
+func healingText(f damage.File, singleNode bool) string {
 	switch {
-	case f.Kind == damage.State && alone:
+	case f.Kind == damage.State && singleNode:
 		return "nothing is returned from it; restart the node: it moves the state aside and rebuilds it from a checkpoint and its log (runbook damaged-state.md)"
 	case f.Kind == damage.State:
 		return "nothing is returned from it; the node stops as soon as enough other voters are healthy, and gets a new state from them when it starts again: make sure that it is restarted (runbook damaged-state.md)"

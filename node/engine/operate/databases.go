@@ -24,8 +24,8 @@ func (ad *Admin) CreateDatabase(ctx context.Context, c api.Caller, q *api.Create
 	if !c.May(api.Admin) {
 		op.By, op.Most = c.DB, uint32(max(0, ad.cfg.MaxDatabases))
 	}
-	_, made, err := ad.propose(ctx, c, op)
-	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(made.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, err
+	_, created, err := ad.propose(ctx, c, op)
+	return &api.CreatedDatabase{Name: q.Name, ID: oplog.DB(created.Num), Message: fmt.Sprintf("database '%s' created", q.Name)}, err
 }
 
 // DropDatabase drops a database. Its rows are erased in the background.

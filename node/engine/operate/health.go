@@ -75,7 +75,7 @@ func (cl *Cluster) DeepHealth(context.Context, api.Caller, *api.Nothing) (*api.D
 		})
 	}
 	start := time.Now()
-	if c, has := cl.cfg.Check(); has {
+	if c, configured := cl.cfg.Check(); configured {
 		c.Millis = millis(time.Since(start))
 		a.Checks = append(a.Checks, c)
 	}

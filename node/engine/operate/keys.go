@@ -41,8 +41,8 @@ func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
 			return api.DataKey{ID: k.ID.String(), Master: k.Master.String(), Active: k.Active, Created: float64(k.Created.Unix())}
 		})
 	}
-	for to, cert := range cl.cfg.Certificates() {
-		c := certificateOf(to, cert.Leaf, now)
+	for audience, cert := range cl.cfg.Certificates() {
+		c := certificateOf(audience, cert.Leaf, now)
 		c.Fault = cert.Fault
 		n.Certificates = append(n.Certificates, c)
 	}
@@ -50,7 +50,7 @@ func (cl *Cluster) ownKeys(now time.Time) api.NodeKeys {
 	return n
 }
 
-func certificateOf(to string, cert *x509.Certificate, now time.Time) api.Certificate {
+func certificateOf(audience string, cert *x509.Certificate, now time.Time) api.Certificate {
 	names := slices.Clone(cert.DNSNames)
 	for _, ip := range cert.IPAddresses {
 		names = append(names, ip.String())
@@ -59,14 +59,14 @@ func certificateOf(to string, cert *x509.Certificate, now time.Time) api.Certifi
 		names = append(names, uri.String())
 	}
 	state := "valid"
-	switch left := cert.NotAfter.Sub(now); {
-	case left < 0:
+	switch remaining := cert.NotAfter.Sub(now); {
+	case remaining < 0:
 		state = "ended"
 	case cert.NotBefore.After(now):
 		state = "not_yet"
-	case left < certs.Warning:
+	case remaining < certs.Warning:
 		state = "ends_soon"
 	}
-	return api.Certificate{To: to, Subject: cert.Subject.String(), Issuer: cert.Issuer.String(), Names: api.OrEmpty(names),
+	return api.Certificate{To: audience, Subject: cert.Subject.String(), Issuer: cert.Issuer.String(), Names: api.OrEmpty(names),
 		From: float64(cert.NotBefore.Unix()), Until: float64(cert.NotAfter.Unix()), State: state}
 }

@@ -86,7 +86,7 @@ func (cl *Cluster) ChangeMembers(ctx context.Context, c api.Caller, q *api.Chang
 	if q.Verb == "promote" && q.NodeID == 0 && q.Addr == "" {
 		return cl.requestLeadership(ctx, c)
 	}
-	msg, err := cl.askMembers(ctx, c, *q)
+	msg, err := cl.requestChange(ctx, c, *q)
 	return &api.MembersChanged{Status: "ok", Message: msg}, err
 }
 
@@ -99,12 +99,12 @@ func (cl *Cluster) requestLeadership(ctx context.Context, c api.Caller) (*api.Me
 	if cl.cfg.Commit.Leads() {
 		return &api.MembersChanged{Status: "already_leader", NodeID: cl.cfg.Member.NodeID, Term: rs.Term, Message: "this node leads"}, nil
 	}
-	msg, err := cl.askMembers(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: cl.cfg.Member.NodeID})
+	msg, err := cl.requestChange(ctx, c, api.ChangeMembersRequest{Verb: "transfer", NodeID: cl.cfg.Member.NodeID})
 	return &api.MembersChanged{Status: "election_started", NodeID: cl.cfg.Member.NodeID, From: rs.Term, Message: msg}, err
 }
 
-// askMembers sends a change of the membership to the leader.
-func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
+// requestChange sends a change of the membership to the leader.
+func (cl *Cluster) requestChange(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
 	if q.Verb == "leave" {
 		if self := cl.cfg.Member.NodeID; q.NodeID != 0 && q.NodeID != self {
 			return "", oplog.Errorf(oplog.Invalid,
@@ -126,12 +126,12 @@ func (cl *Cluster) askMembers(ctx context.Context, c api.Caller, q api.ChangeMem
 		return msg, nil
 	}
 	text := strings.TrimPrefix(fmt.Sprint(err), raft.ErrRefused.Error()+": ")
-	switch why, until := cl.NoQuorum(); {
-	case why == "" || !errors.Is(err, raft.ErrNoLeader):
+	switch reason, until := cl.NoQuorum(); {
+	case reason == "" || !errors.Is(err, raft.ErrNoLeader):
 	case cl.wasRemoved():
-		text += ": " + why + ": ask one that is"
+		text += ": " + reason + ": ask one that is"
 	default:
-		text += ": " + why + ": members change " + until + "; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
+		text += ": " + reason + ": members change " + until + "; for one that is gone for good, stop this node and read `cairn cluster recover --help`"
 	}
 	kind := oplog.Conflict
 	if errors.Is(err, raft.ErrUnknownOutcome) {

@@ -21,20 +21,20 @@ type Recent struct {
 
 // Sample is the task that takes samples for this node's past.
 func (cl *Cluster) Sample(ctx context.Context) error {
-	at, applied := time.Now(), cl.cfg.Commit.Applied()
+	lastTime, lastApplied := time.Now(), cl.cfg.Commit.Applied()
 	return cl.lastDay.Run(ctx, func() past.Values {
-		seconds, now := float32(max(time.Since(at).Seconds(), 1e-3)), cl.cfg.Commit.Applied()
+		seconds, applied := float32(max(time.Since(lastTime).Seconds(), 1e-3)), cl.cfg.Commit.Applied()
 		n, took := cl.Recent.Requests.Read(0.5, 0.99)
 		_, commits := cl.Recent.Commits.Read(0.5)
 		v := past.Values{past.Requests: float32(n) / seconds, past.Refused: float32(cl.Recent.Refused.Swap(0)) / seconds,
-			past.Writes: float32(now-min(now, applied)) / seconds,
+			past.Writes: float32(applied-min(applied, lastApplied)) / seconds,
 			past.Median: took[0], past.Slowest: took[1], past.Commit: commits[0], past.Lag: float32(math.NaN()),
-			past.Unfound: float32(now - min(now, cl.cfg.Commit.Indexed())),
+			past.Unfound: float32(applied - min(applied, cl.cfg.Commit.Indexed())),
 			past.Disk:    float32(cl.cfg.State.Size()), past.Heap: heapInUse()}
 		if lag := cl.LagEntries(); lag != nil {
 			v[past.Lag] = float32(*lag)
 		}
-		at, applied = time.Now(), now
+		lastTime, lastApplied = time.Now(), applied
 		return v
 	}, func() past.Standing {
 		leader, _ := cl.cfg.Commit.Leader()
@@ -66,16 +66,16 @@ func (cl *Cluster) Past(ctx context.Context, c api.Caller, q *api.PastRequest) (
 }
 
 func (cl *Cluster) ownPast(q *api.PastRequest) api.NodePast {
-	all := cl.lastDay.Since(time.Now().Add(-time.Duration(q.Minutes)*time.Minute), q.Points)
-	n := api.NodePast{NodeID: cl.cfg.Member.NodeID, At: api.Each(all.At, func(at int64) float64 { return float64(at) }),
-		Marks: api.Each(all.Marks, func(m past.Mark) api.PastMark {
+	samples := cl.lastDay.Since(time.Now().Add(-time.Duration(q.Minutes)*time.Minute), q.Points)
+	n := api.NodePast{NodeID: cl.cfg.Member.NodeID, At: api.Each(samples.At, func(at int64) float64 { return float64(at) }),
+		Marks: api.Each(samples.Marks, func(m past.Mark) api.PastMark {
 			return api.PastMark{At: float64(m.At.UnixMilli()) / 1000, Kind: m.Kind, Term: m.Term, Leader: m.Leader}
 		})}
-	for c, to := range map[past.Column]*[]*float64{past.Requests: &n.Requests, past.Refused: &n.Refused,
+	for column, series := range map[past.Column]*[]*float64{past.Requests: &n.Requests, past.Refused: &n.Refused,
 		past.Writes: &n.Writes, past.Median: &n.Median, past.Slowest: &n.Slowest,
 		past.Commit: &n.Commit, past.Lag: &n.Lag, past.Unfound: &n.Unfound, past.Disk: &n.Disk, past.Heap: &n.Heap} {
-		*to = api.Each(all.Values, func(v past.Values) *float64 {
-			if x := float64(v[c]); !math.IsNaN(x) {
+		*series = api.Each(samples.Values, func(v past.Values) *float64 {
+			if x := float64(v[column]); !math.IsNaN(x) {
 				return &x
 			}
 			return nil

@@ -58,28 +58,28 @@ func (b *Backups) Make(ctx context.Context, _ api.Caller, q *api.MakeBackupReque
 	if waiting >= maxSpooled {
 		return nil, oplog.Errorf(oplog.Unavailable, "%d backups wait to be downloaded; download or delete one", maxSpooled)
 	}
-	made := &spooled{Backup: api.Backup{ID: oplog.NewID(), Since: q.Since}, used: time.Now()}
-	made.path = filepath.Join(b.spool, made.ID)
-	f, err := os.OpenFile(made.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	backup := &spooled{Backup: api.Backup{ID: oplog.NewID(), Since: q.Since}, used: time.Now()}
+	backup.path = filepath.Join(b.spool, backup.ID)
+	f, err := os.OpenFile(backup.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	h := sha256.New()
 	err = b.withPoint(q.Since, func(end point, write func(io.Writer) error) error {
-		made.Index, made.Hash, made.LogTime = end.Index, end.Sum.String(), end.time
+		backup.Index, backup.Hash, backup.LogTime = end.Index, end.Sum.String(), end.time
 		return write(io.MultiWriter(f, h))
 	})
-	var serr error
-	made.Size, serr = f.Seek(0, io.SeekCurrent)
-	if err = errors.Join(err, serr, f.Close(), ctx.Err()); err != nil {
-		os.Remove(made.path)
+	var sizeErr error
+	backup.Size, sizeErr = f.Seek(0, io.SeekCurrent)
+	if err = errors.Join(err, sizeErr, f.Close(), ctx.Err()); err != nil {
+		os.Remove(backup.path)
 		return nil, err
 	}
-	made.SHA256, made.used = hex.EncodeToString(h.Sum(nil)), time.Now()
+	backup.SHA256, backup.used = hex.EncodeToString(h.Sum(nil)), time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.waiting[made.ID] = made
-	return &made.Backup, nil
+	b.waiting[backup.ID] = backup
+	return &backup.Backup, nil
 }
 
 // spooledBackup returns a waiting backup. The caller holds mu.

@@ -55,8 +55,8 @@ func (cl *Cluster) role(st raft.Status) string {
 	return st.State
 }
 
-// askTimeout bounds the time that a status waits for the members.
-const askTimeout = 700 * time.Millisecond
+// queryTimeout bounds the time that a status waits for the members.
+const queryTimeout = 700 * time.Millisecond
 
 // Status queries every member and combines the answers.
 func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
@@ -72,7 +72,7 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 			infos[i.ID] = i
 		}
 	})
-	st.Peers = cl.askAll(ctx, rs.Members, infos)
+	st.Peers = cl.queryMembers(ctx, rs.Members, infos)
 	for _, m := range rs.Members {
 		if m.Voter {
 			st.Voters++
@@ -99,8 +99,8 @@ func (cl *Cluster) Status(ctx context.Context) api.ClusterStatus {
 // isOmitted reports whether the membership that this node knows, or that a leader among its peers knows, lacks this
 // node. A node that was removed while it was down cannot learn that from its log.
 func (cl *Cluster) isOmitted(members []raft.Member, peers []api.Peer) bool {
-	own := func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID }
-	return len(members) > 0 && !slices.ContainsFunc(members, own) ||
+	isSelf := func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID }
+	return len(members) > 0 && !slices.ContainsFunc(members, isSelf) ||
 		slices.ContainsFunc(peers, func(p api.Peer) bool { return p.Omits })
 }
 
@@ -127,8 +127,8 @@ func hasDamagedState(v api.Vitals) bool {
 	return slices.ContainsFunc(v.Damaged, func(d api.Damage) bool { return d.Kind == damage.State && !d.Healed })
 }
 
-func (cl *Cluster) askAll(ctx context.Context, members []raft.Member, infos map[uint32]oplog.NodeInfo) []api.Peer {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func (cl *Cluster) queryMembers(ctx context.Context, members []raft.Member, infos map[uint32]oplog.NodeInfo) []api.Peer {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	members = slices.DeleteFunc(slices.Clone(members), func(m raft.Member) bool { return m.ID == cl.cfg.Member.NodeID })
 	peers := make([]api.Peer, len(members))
@@ -136,7 +136,7 @@ func (cl *Cluster) askAll(ctx context.Context, members []raft.Member, infos map[
 	acknowledged, known := cl.raft.Acknowledged()
 	for i, m := range members {
 		wg.Go(func() {
-			p := cl.askPeer(ctx, m)
+			p := cl.queryMember(ctx, m)
 			p.Wire, p.HTTP = infos[m.ID].Wire, infos[m.ID].HTTP
 			if p.Reachable && known {
 				// Through includes entries of elections, which the state never gets and which are no lag
@@ -150,20 +150,20 @@ func (cl *Cluster) askAll(ctx context.Context, members []raft.Member, infos map[
 	return peers
 }
 
-func (cl *Cluster) askPeer(ctx context.Context, m raft.Member) api.Peer {
+func (cl *Cluster) queryMember(ctx context.Context, m raft.Member) api.Peer {
 	p := api.Peer{NodeID: m.ID, Addr: m.Addr, Voter: m.Voter, Role: RoleOf(m.Voter), State: "unreachable"}
 	if !m.LastSeen.IsZero() {
 		p.LastSeenSecsAgo = new(time.Since(m.LastSeen).Seconds())
 	}
-	var r wire.ClusterStatusResult
-	var o nodeReport
-	if cl.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &r) != nil ||
-		json.Unmarshal(r.Node, &o) != nil {
+	var answer wire.ClusterStatusResult
+	var report nodeReport
+	if cl.raft.Ask(ctx, m.Addr, wire.OpClusterStatus, &wire.Nothing{}, wire.OpClusterStatusResult, &answer) != nil ||
+		json.Unmarshal(answer.Node, &report) != nil {
 		return p
 	}
-	self := func(of wire.PeerStatus) bool { return of.NodeID == cl.cfg.Member.NodeID }
-	p.Omits = r.LeaderID != nil && *r.LeaderID == m.ID && !slices.ContainsFunc(r.Peers, self)
-	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, o.Role, o.Term, o.Through, o.Vitals, &o.Store, new(0.0), o.Whole
+	isSelf := func(peer wire.PeerStatus) bool { return peer.NodeID == cl.cfg.Member.NodeID }
+	p.Omits = answer.LeaderID != nil && *answer.LeaderID == m.ID && !slices.ContainsFunc(answer.Peers, isSelf)
+	p.Reachable, p.State, p.CurrentTerm, p.Through, p.Vitals, p.Store, p.LastSeenSecsAgo, p.Whole = true, report.Role, report.Term, report.Through, report.Vitals, &report.Store, new(0.0), report.Whole
 	return p
 }
 
@@ -264,8 +264,8 @@ func (cl *Cluster) Ready() bool {
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 // ScrubDone records whether a scrub of the whole state found no damage.
-func (cl *Cluster) ScrubDone(whole bool) {
-	if cl.scrubClean.Store(whole); !whole {
+func (cl *Cluster) ScrubDone(clean bool) {
+	if cl.scrubClean.Store(clean); !clean {
 		cl.DamageFound.Add(1)
 	}
 }

@@ -33,19 +33,19 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 	if err != nil {
 		return nil, err
 	}
-	wanted := q.Scopes
-	if len(wanted) == 0 {
-		wanted = []string{string(api.Read), string(api.Write)}
+	scopes := q.Scopes
+	if len(scopes) == 0 {
+		scopes = []string{string(api.Read), string(api.Write)}
 	}
-	for _, sc := range wanted {
+	for _, sc := range scopes {
 		if !slices.Contains([]api.Scope{api.Read, api.Write, api.Owner, api.Admin}, api.Scope(sc)) {
 			return nil, oplog.Errorf(oplog.Invalid, "scope %q: want read, write, owner or admin", sc)
 		}
-		if !c.May(api.Scope(sc)) { // a token can only give scopes that it has
+		if !c.May(api.Scope(sc)) { // a token can give only scopes that it has
 			return nil, api.NoScope(api.Scope(sc))
 		}
 	}
-	spaces, err := parseSpaces(q.Spaces, wanted)
+	spaces, err := parseSpaces(q.Spaces, scopes)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (ad *Admin) CreateToken(ctx context.Context, c api.Caller, q *api.CreateTok
 			return nil, oplog.Errorf(oplog.Invalid, "expires_at is in the past")
 		}
 	}
-	policy, err := policyOf(c, q, wanted)
+	policy, err := policyOf(c, q, scopes)
 	if err != nil {
 		return nil, err
 	}
@@ -98,17 +98,17 @@ func parseSpaces(prefixes, scopes []string) (spaces oplog.Spaces, err error) {
 // policyOf returns the policy of a new token. Its trust class is at most the caller's, and its quarantine is at least
 // as strict.
 func policyOf(c api.Caller, q *api.CreateTokenRequest, scopes []string) (p oplog.Policy, err error) {
-	standard := oplog.TrustAgent
+	defaultTrust := oplog.TrustAgent
 	if slices.Contains(scopes, string(api.Owner)) || slices.Contains(scopes, string(api.Admin)) {
-		standard = oplog.TrustOperator
+		defaultTrust = oplog.TrustOperator
 	}
 	if oplog.TrustBelow(c.Policy.Trust, cmp.Or(q.Trust, oplog.TrustWeb)) > 0 {
 		return p, api.TooTrusted("trust: a token gives no more than it has, which is %s, got %s", oplog.TrustOf(c.Policy.Trust), q.Trust)
 	}
-	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(standard, c.Policy.Trust))
+	p.Trust = cmp.Or(q.Trust, oplog.LowestTrust(defaultTrust, c.Policy.Trust))
 	p.Quarantine = cmp.Or(q.Quarantine, c.Policy.Quarantine)
-	if own := c.Policy.Quarantine; own != "" && oplog.TrustBelow(p.Quarantine, own) > 0 {
-		p.Quarantine = own
+	if required := c.Policy.Quarantine; required != "" && oplog.TrustBelow(p.Quarantine, required) > 0 {
+		p.Quarantine = required
 	}
 	return p, nil
 }

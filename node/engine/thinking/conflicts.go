@@ -25,24 +25,24 @@ func (th *Thinker) Conflicts(v *state.View, c api.Caller, q *api.ConflictsReques
 	return a, nil
 }
 
-// FindConflicts returns the most urgent contradictions first, then the newest. It does not read their sides.
+// FindConflicts returns contradictions, the most urgent first, then the newest. It does not read their sides.
 func FindConflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) ([]api.Conflict, api.Bounded) {
-	n, rows, more, cut := api.Limit(q.Limit), []oplog.ConflictRow(nil), false, false
-	for _, one := range conflictStatuses { // each status is sorted; the union is sorted below
-		if q.Status == "" || q.Status == "all" || q.Status == one.String() {
-			some, on := state.Collect(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{one}, f) },
+	n, rows, more, truncated := api.Limit(q.Limit), []oplog.ConflictRow(nil), false, false
+	for _, status := range conflictStatuses { // each status is sorted; the union is sorted below
+		if q.Status == "" || q.Status == "all" || q.Status == status.String() {
+			found, hasMore := state.Collect(n, func(f func(oplog.ConflictRow) bool) { v.Conflicts(c.DB, []oplog.ConflictStatus{status}, f) },
 				func(r oplog.ConflictRow) bool {
 					return wantsConflict(q, &r) && v.ConflictWithin(c.DB, c.Reach(q.Namespace), &r)
 				})
-			rows = append(rows, some...)
-			more, cut = more || on, cut || on && len(some) < n
+			rows = append(rows, found...)
+			more, truncated = more || hasMore, truncated || hasMore && len(found) < n
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b oplog.ConflictRow) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.Detected, a.Detected))
 	})
 	bounded := api.Ended(min(len(rows), n), more || len(rows) > n, "name a status, a type or an entity")
-	if cut {
+	if truncated {
 		bounded = api.Cut(state.MaxScan, "contradictions of a status, the most urgent,", "resolve some of them")
 	}
 	return api.Each(rows[:min(len(rows), n)], conflictOf), bounded
@@ -68,29 +68,29 @@ var conflictOf = api.Made[oplog.ConflictRow, api.Conflict]()
 
 // conflictSide describes a side of a conflict. Its text is null if the side no longer exists.
 func conflictSide(v *state.View, db oplog.DB, id string) *api.Side {
-	say := func(kind, text string, at oplog.Time) *api.Side {
+	side := func(kind, text string, at oplog.Time) *api.Side {
 		return &api.Side{Kind: kind, Text: api.OrNil(text), Created: api.When(at)}
 	}
 	if edge, ok := strings.CutPrefix(id, "edge:"); ok {
 		if e, ok := v.Edge(db, edge); ok {
-			return say("relation", sentence(e.Src, e.Type, e.Dst), e.Created)
+			return side("relation", sentence(e.Src, e.Type, e.Dst), e.Created)
 		}
-		return say("relation", "", 0)
+		return side("relation", "", 0)
 	}
 	if claim, ok := strings.CutPrefix(id, "claim:"); ok {
 		c, ok := v.Claim(db, claim)
 		switch {
 		case !ok || c.ValidTo != nil:
-			return say("claim", "", 0)
+			return side("claim", "", 0)
 		case c.Polarity < 0:
-			return say("claim", "not so: "+sentence(c.Src, c.Type, c.Dst), c.At)
+			return side("claim", "not so: "+sentence(c.Src, c.Type, c.Dst), c.At)
 		}
-		return say("claim", sentence(c.Src, c.Type, c.Dst), c.At)
+		return side("claim", sentence(c.Src, c.Type, c.Dst), c.At)
 	}
 	if m, ok := v.Memory(db, id); ok && m.Status != oplog.Tombstoned {
-		return say("memory", m.Text, m.Created)
+		return side("memory", m.Text, m.Created)
 	}
-	return say("memory", "", 0)
+	return side("memory", "", 0)
 }
 
 // sentence returns a relation in readable form.
@@ -122,13 +122,13 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 	}
 	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(th.cfg.Now())}
 	var at oplog.Index
-	var done oplog.Result
+	var result oplog.Result
 	var err error
 	if q.Strategy == oplog.MergeAB {
 		op.Merged, err = th.mergedSides(ctx, c, q)
 	}
 	if err == nil {
-		at, done, err = th.cfg.Write(ctx, c, op)
+		at, result, err = th.cfg.Write(ctx, c, op)
 	}
 	switch {
 	case errors.Is(err, oplog.ErrNoConflict):
@@ -139,7 +139,7 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 		return nil, err
 	}
 	x, err := state.Get(th.cfg.State, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
-	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: done.Num > 0,
+	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: result.Num > 0,
 		NewRID: api.OrNil(x.Merged), Index: field.Token(at)}, err
 }
 

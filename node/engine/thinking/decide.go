@@ -74,10 +74,10 @@ func (r *round) resolveAliases() {
 	}
 }
 
-// query evaluates f on the state. If the state is closing it returns false, and the proposal fails later.
-func (r *round) query(f func(*state.View) bool) (is bool) {
-	is, _ = state.Get(r.th.cfg.State, f)
-	return is
+// query evaluates f on the state. If the state is closing, it returns false, and the proposal will fail.
+func (r *round) query(f func(*state.View) bool) (ok bool) {
+	ok, _ = state.Get(r.th.cfg.State, f)
+	return ok
 }
 
 // findConflicts finds contradictions of memories, relations and claims that the state does not have yet.
@@ -115,7 +115,7 @@ func (r *round) findConflicts(ctx context.Context, excluded map[string]bool) err
 	return nil
 }
 
-// findMerges finds clusters of memories that say the same, and the memory that replaces each.
+// findMerges finds clusters of duplicate memories, and the memory that replaces each cluster.
 func (r *round) findMerges(ctx context.Context, excluded map[string]bool) error {
 	if !r.complete && r.q.Conflicts { // the contradictions of unread memories are not known yet
 		upTo := max(r.progress.Read, r.op.Read)
@@ -253,8 +253,8 @@ func (r *round) triggers(ctx context.Context) error {
 
 // Bounds of one entry of cognition: merges, other parts of a kind, and bytes of merged memories.
 const (
-	mergesAnEntry = 200
-	partsAnEntry  = 2000
+	mergesPerEntry = 200
+	partsPerEntry  = 2000
 	mergeBytes    = 4 << 20
 )
 
@@ -265,7 +265,7 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 	r.op.Base, r.op.At, r.op.Last = r.base, r.snap.Now, true
 	var entries []oplog.Cognition
 	merges := chunkMerges(r.op.Merges)
-	if len(merges) > 1 || len(r.op.Retier)+len(r.op.Outdated) > partsAnEntry {
+	if len(merges) > 1 || len(r.op.Retier)+len(r.op.Outdated) > partsPerEntry {
 		add := func(part oplog.Cognition) {
 			part.Base, part.At = r.base, r.snap.Now
 			entries = append(entries, part)
@@ -275,10 +275,10 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 		for _, c := range merges {
 			add(oplog.Cognition{Merges: c})
 		}
-		for c := range slices.Chunk(r.op.Retier, partsAnEntry) {
+		for c := range slices.Chunk(r.op.Retier, partsPerEntry) {
 			add(oplog.Cognition{Retier: c})
 		}
-		for c := range slices.Chunk(r.op.Outdated, partsAnEntry) {
+		for c := range slices.Chunk(r.op.Outdated, partsPerEntry) {
 			add(oplog.Cognition{Outdated: c})
 		}
 		r.op.Conflicts, r.op.Bounds, r.op.Merges, r.op.Retier, r.op.Outdated = nil, nil, nil, nil, nil
@@ -305,11 +305,11 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 	return a, nil
 }
 
-// chunkMerges splits merges into the sizes of entries.
+// chunkMerges splits merges into chunks that fit into an entry.
 func chunkMerges(merges []oplog.Merge) (chunks [][]oplog.Merge) {
 	for start, size, i := 0, 0, 0; i < len(merges); i++ {
 		size += len(merges[i].Into.Text) + len(merges[i].Into.Vector) + len(merges[i].Into.Metadata) + len(merges[i].Into.Attributes) + 512
-		if i+1 == len(merges) || i+1-start == mergesAnEntry || size > mergeBytes {
+		if i+1 == len(merges) || i+1-start == mergesPerEntry || size > mergeBytes {
 			chunks = append(chunks, merges[start:i+1])
 			start, size = i+1, 0
 		}

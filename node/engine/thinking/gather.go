@@ -35,9 +35,9 @@ type round struct {
 // many relations and claims.
 const (
 	maxLimit     = 10_000
-	longestRound = time.Minute
-	thinkSlice   = 100 // rows read in one view of the state
-	thinkText    = mind.MaxRead
+	maxRoundTime = time.Minute
+	rowsPerSlice   = 100 // rows read in one view of the state
+	maxRowText    = mind.MaxRead
 )
 
 // gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it is
@@ -77,7 +77,7 @@ func (r *round) begin(v *state.View) error {
 		return nil
 	}
 	r.unread = state.CountMatching(func(f func(*oplog.Memory) bool) { v.Reread(db, 0, f) }, func(m *oplog.Memory) bool {
-		if r.complete && r.inScope(m) && len(r.op.Reread) < partsAnEntry {
+		if r.complete && r.inScope(m) && len(r.op.Reread) < partsPerEntry {
 			r.op.Reread = append(r.op.Reread, oplog.Grounds{RID: m.RID, Revision: m.Revision})
 		}
 		return r.inScope(m)
@@ -115,10 +115,10 @@ func (r *round) gatherAll(ctx context.Context) error {
 }
 
 // inSlices walks rows of the round's database in slices, and yields after each.
-func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.View, oplog.DB, K, func(T) bool), each func(*state.View, T) (K, bool)) error {
-	for err := range state.InPages(r.th.cfg.State, r.c.DB, thinkSlice, from, walk, func(v *state.View, x T) (K, int, bool) {
-		next, on := each(v, x)
-		return next, 1, on
+func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.View, oplog.DB, K, func(T) bool), visit func(*state.View, T) (K, bool)) error {
+	for err := range state.InPages(r.th.cfg.State, r.c.DB, rowsPerSlice, from, walk, func(v *state.View, x T) (K, int, bool) {
+		next, more := visit(v, x)
+		return next, 1, more
 	}) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
@@ -131,8 +131,8 @@ func inSlices[K, T any](ctx context.Context, r *round, from K, walk func(*state.
 // addRow adds a memory to the snapshot, once, and returns its index there. ok is false if the memory is not active or
 // not searchable.
 func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
-	if i, there := r.rowOf[m.Seq]; there {
-		return i, true
+	if place, exists := r.rowOf[m.Seq]; exists {
+		return place, true
 	}
 	if m.Status != oplog.Active || !m.Indexed() {
 		return 0, false
@@ -140,7 +140,7 @@ func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
 	place = len(r.snap.Rows)
 	r.rowOf[m.Seq] = place
 	r.snap.Rows = append(r.snap.Rows,
-		mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), thinkText)]), Type: m.Type,
+		mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), maxRowText)]), Type: m.Type,
 			Namespace: m.Namespace, Domain: m.Domain,
 			Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife,
 			Valence: m.Valence, Revision: m.Revision,
@@ -152,7 +152,7 @@ func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
 
 // gatherSmallTables reads the tables that are small compared to the memories.
 func (r *round) gatherSmallTables(v *state.View) {
-	db, looked := r.c.DB, 0
+	db, visited := r.c.DB, 0
 	v.Conflicts(db, nil, func(c oplog.ConflictRow) bool {
 		switch {
 		case c.Status != oplog.ConflictOpen:
@@ -160,20 +160,20 @@ func (r *round) gatherSmallTables(v *state.View) {
 		case c.Priority == oplog.Critical && (r.snap.Critical == 0 || c.Detected < r.snap.Critical):
 			r.snap.Critical = c.Detected
 		}
-		looked++
-		return looked < state.MaxScan
+		visited++
+		return visited < state.MaxScan
 	})
 	r.snap.Patterns, _ = state.Collect(state.MaxScan, func(f func(oplog.Pattern) bool) { v.Patterns(db, f) },
 		func(oplog.Pattern) bool { return true })
 	v.Judgements(db, func(j oplog.Judgement) bool {
-		j.Query = strings.Clone(j.Query[:min(len(j.Query), thinkText)])
+		j.Query = strings.Clone(j.Query[:min(len(j.Query), maxRowText)])
 		r.snap.Judgements = append(r.snap.Judgements, j)
 		return true // the table is bounded
 	})
 	v.SessionsOf(db, "default", func(x oplog.Session) bool {
 		r.snap.LastEnd = max(r.snap.LastEnd, x.Ended)
-		looked++
-		return looked < 2*state.MaxScan
+		visited++
+		return visited < 2*state.MaxScan
 	})
 	for _, st := range []oplog.TriggerStatus{oplog.TriggerPending, oplog.TriggerDelivered} {
 		v.Triggers(db, st, func(x oplog.TriggerRow) bool {

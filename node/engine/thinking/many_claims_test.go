@@ -14,7 +14,7 @@ import (
 // newest with each other and with older ones about the same subject, also in a round of one namespace.
 func TestTheNewestStatementsAreCompared(t *testing.T) {
 	t.Parallel()
-	th, c := opened(t)
+	th, c := newTestThinker(t)
 	th.cfg.Rows = 10
 	most := statementsPerRow * th.cfg.Rows
 	var ops []oplog.Op
@@ -31,8 +31,8 @@ func TestTheNewestStatementsAreCompared(t *testing.T) {
 	for i := range most {
 		states("default", fmt.Sprint("Person ", i), "Berlin")
 	}
-	states("default", "Alice", "Oslo")   // contradicts one of the oldest
-	states("default", "Bob", "Paris")    // contradicts one of the newest
+	states("default", "Alice", "Oslo")   // contradicts one of the oldest claims
+	states("default", "Bob", "Paris")    // contradicts one of the newest claims
 	states("default", "Bob", "Toulouse") // contradicts the previous one
 	states("work", "Dora", "Milan")
 	_, _, err := th.cfg.Write(t.Context(), c, ops...)

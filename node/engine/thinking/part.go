@@ -31,20 +31,20 @@ const (
 
 // gatherPart reads new memories with their partners, then a range of all memories with theirs.
 func (r *round) gatherPart(ctx context.Context) error {
-	room := r.th.cfg.Rows
+	maxRows := r.th.cfg.Rows
 	if err := r.applyPolicies(ctx); err != nil {
 		return err
 	}
-	if err := r.gatherNewest(ctx, min(newestRows, room/10+1)); err != nil {
+	if err := r.gatherNewest(ctx, min(newestRows, maxRows/10+1)); err != nil {
 		return err
 	}
 	if r.q.Conflicts {
-		if err := r.gatherUnread(ctx, room/2+1); err != nil {
+		if err := r.gatherUnread(ctx, maxRows/2+1); err != nil {
 			return err
 		}
 	}
-	if r.q.Limit > 0 && (len(r.seeds) == 0 || !r.full(room)) {
-		next, err := r.gatherWithPartners(ctx, r.progress.Cursor, r.q.Limit, room, r.walkScope)
+	if r.q.Limit > 0 && (len(r.seeds) == 0 || !r.full(maxRows)) {
+		next, err := r.gatherWithPartners(ctx, r.progress.Cursor, r.q.Limit, maxRows, r.walkScope)
 		if err != nil {
 			return err
 		}
@@ -58,14 +58,14 @@ func (r *round) gatherPart(ctx context.Context) error {
 }
 
 // gatherNewest reads the newest memories, and those with feedback.
-func (r *round) gatherNewest(ctx context.Context, most int) error {
-	from := max(r.lastSeq, oplog.Seq(most)) - oplog.Seq(most) + 1
+func (r *round) gatherNewest(ctx context.Context, limit int) error {
+	from := max(r.lastSeq, oplog.Seq(limit)) - oplog.Seq(limit) + 1
 	if err := r.th.cfg.State.Read(func(v *state.View) error {
 		if r.q.Namespace != "" {
 			n := 0
 			v.NamespaceBack(r.c.DB, r.q.Namespace, 0, func(seq oplog.Seq) bool {
 				from, n = seq, n+1
-				return n < most
+				return n < limit
 			})
 		}
 		for _, j := range r.snap.Judgements[:min(len(r.snap.Judgements), mind.MaxLearn)] {
@@ -85,14 +85,14 @@ func (r *round) gatherNewest(ctx context.Context, most int) error {
 
 // gatherUnread reads first the memories that changed after a round read them, and then those that no round has read,
 // oldest first.
-func (r *round) gatherUnread(ctx context.Context, room int) error {
-	if _, err := r.gatherWithPartners(ctx, 0, partsAnEntry, room, func(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
+func (r *round) gatherUnread(ctx context.Context, maxRows int) error {
+	if _, err := r.gatherWithPartners(ctx, 0, partsPerEntry, maxRows, func(v *state.View, db oplog.DB, from oplog.Seq, f func(*oplog.Memory) bool) {
 		v.Reread(db, from, func(m *oplog.Memory) bool {
 			if !r.inScope(m) {
 				return true
 			}
 			g := oplog.Grounds{RID: m.RID, Revision: m.Revision}
-			if i, there := r.rowOf[m.Seq]; there {
+			if i, exists := r.rowOf[m.Seq]; exists {
 				g.Revision = r.snap.Rows[i].Revision // the revision in the snapshot may be older
 			}
 			r.op.Reread = append(r.op.Reread, g)
@@ -101,7 +101,7 @@ func (r *round) gatherUnread(ctx context.Context, room int) error {
 	}); err != nil {
 		return err
 	}
-	next, err := r.gatherWithPartners(ctx, r.progress.Read+1, room, room, r.walkScope)
+	next, err := r.gatherWithPartners(ctx, r.progress.Read+1, maxRows, maxRows, r.walkScope)
 	if r.op.Read = next - 1; next == 0 { // everything is read
 		r.op.Read = r.lastSeq
 	}
@@ -109,23 +109,23 @@ func (r *round) gatherUnread(ctx context.Context, room int) error {
 }
 
 // full reports whether the round has reached its size or its deadline.
-func (r *round) full(room int) bool {
-	return len(r.snap.Rows) >= room || time.Now().After(r.deadline)
+func (r *round) full(maxRows int) bool {
+	return len(r.snap.Rows) >= maxRows || time.Now().After(r.deadline)
 }
 
 // gatherWithPartners reads memories from a number on, each with its partners, until the round is full. It always
 // reads at least one page, so that every round makes progress. It returns the number to continue from, or 0 at the
 // end.
-func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, room int, walk func(*state.View, oplog.DB, oplog.Seq, func(*oplog.Memory) bool)) (next oplog.Seq, err error) {
-	for n := 0; n < most; n += partnerPage {
-		looked, page := 0, []int(nil)
+func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, limit, maxRows int, walk func(*state.View, oplog.DB, oplog.Seq, func(*oplog.Memory) bool)) (next oplog.Seq, err error) {
+	for n := 0; n < limit; n += partnerPage {
+		visited, page := 0, []int(nil)
 		if err := r.th.cfg.State.Read(func(v *state.View) error {
 			walk(v, r.c.DB, from, func(m *oplog.Memory) bool {
-				from, looked = m.Seq+1, looked+1
+				from, visited = m.Seq+1, visited+1
 				if place, ok := r.addRow(v, m); ok {
 					page = append(page, place)
 				}
-				return looked < partnerPage
+				return visited < partnerPage
 			})
 			return nil
 		}); err != nil {
@@ -138,10 +138,10 @@ func (r *round) gatherWithPartners(ctx context.Context, from oplog.Seq, most, ro
 			}
 			r.snap.Yield()
 		}
-		if looked < partnerPage {
+		if visited < partnerPage {
 			return 0, nil
 		}
-		if r.full(room) {
+		if r.full(maxRows) {
 			break
 		}
 	}
@@ -167,12 +167,12 @@ func (r *round) addPartners(ctx context.Context, row mind.Row) error {
 			}
 		}
 		for _, name := range row.Entities[:min(len(row.Entities), partnerNames)] {
-			looked := 0
+			visited := 0
 			v.EntityMemories(r.c.DB, name, func(m *oplog.Memory) bool {
-				if looked++; m.Namespace == row.Namespace {
+				if visited++; m.Namespace == row.Namespace {
 					r.addRow(v, m)
 				}
-				return looked < partnersByName
+				return visited < partnersByName
 			})
 		}
 		return nil

@@ -34,45 +34,45 @@ func (r *round) gatherStatements(ctx context.Context) (err error) {
 	return err
 }
 
-// gatherTable reads the wanted rows of a table, in the order of their ids, which is that of their making. If the table
-// has more rows than a round reads, half of what it reads are the newest, and the rest older ones about the same
-// subjects: every row is compared while it is new. It looks for wanted ones until the round's deadline.
-func gatherTable[T any](ctx context.Context, r *round, there uint64, back func(*state.View, oplog.DB, string, func(T) bool), bySubject func(v *state.View, src string) []T,
+// gatherTable reads the wanted rows of a table in the order of their ids, which is the order of creation. If the table
+// has more rows than a round may read, it reads the newest rows up to half of the limit, and then older rows about the
+// same subjects, so that every row is compared while it is new. It looks for wanted rows until the round's deadline.
+func gatherTable[T any](ctx context.Context, r *round, total uint64, newestFirst func(*state.View, oplog.DB, string, func(T) bool), bySubject func(v *state.View, src string) []T,
 	keys func(*T) (id, src string, wanted bool)) (list []T, err error) {
-	most := statementsPerRow * r.th.cfg.Rows
-	newest := most
-	if there > uint64(most) {
-		newest = most / 2
+	limit := statementsPerRow * r.th.cfg.Rows
+	newest := limit
+	if total > uint64(limit) {
+		newest = limit / 2
 	}
-	have, sources := map[string]bool{}, []string(nil)
-	if err := inSlices(ctx, r, "", back, func(_ *state.View, x T) (string, bool) {
+	listed, sources := map[string]bool{}, []string(nil)
+	if err := inSlices(ctx, r, "", newestFirst, func(_ *state.View, x T) (string, bool) {
 		id, src, wanted := keys(&x)
 		if !wanted {
 			return id, !time.Now().After(r.deadline)
 		}
-		list, have[id] = append(list, x), true
+		list, listed[id] = append(list, x), true
 		sources = append(sources, src)
 		return id, len(list) < newest
-	}); err != nil || newest == most {
+	}); err != nil || newest == limit {
 		slices.Reverse(list)
 		return list, err
 	}
-	known := map[string]bool{}
+	seen := map[string]bool{}
 	sources = slices.DeleteFunc(sources, func(src string) bool {
-		twice := known[src]
-		known[src] = true
+		twice := seen[src]
+		seen[src] = true
 		return twice
 	})
-	for some := range slices.Chunk(sources, thinkSlice) {
+	for chunk := range slices.Chunk(sources, rowsPerSlice) {
 		if err := r.th.cfg.State.Inspect(func(v *state.View) {
-			for _, src := range some {
+			for _, src := range chunk {
 				for _, x := range bySubject(v, src) {
-					if id, _, _ := keys(&x); !have[id] && len(list) < most {
-						list, have[id] = append(list, x), true
+					if id, _, _ := keys(&x); !listed[id] && len(list) < limit {
+						list, listed[id] = append(list, x), true
 					}
 				}
 			}
-		}); cmp.Or(err, ctx.Err()) != nil || len(list) == most || time.Now().After(r.deadline) {
+		}); cmp.Or(err, ctx.Err()) != nil || len(list) == limit || time.Now().After(r.deadline) {
 			return list, cmp.Or(err, ctx.Err())
 		}
 		r.snap.Yield()

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// Config holds what thinking needs of its node. All fields are required.
+// Config configures a Thinker. All fields are required.
 type Config struct {
 	Logger      *slog.Logger
 	State       *state.State
@@ -71,7 +71,7 @@ func (th *Thinker) Reflect(ctx context.Context, c api.Caller, q *api.ReflectRequ
 // Think reads the caller's database, or a part of a large one, derives decisions, and proposes them in one or more
 // entries. Only the leader runs rounds, one at a time, on a snapshot that is read in slices. Writes and recalls go on
 // meanwhile, and Apply drops decisions about memories that they changed. A node that loses leadership drops its
-// round; the log records where the next round continues.
+// round. The log records the position from which the next round continues.
 func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest) (*api.Thought, error) {
 	started, request := time.Now(), withDefaults(*q)
 	if !th.cfg.Leads() {
@@ -84,9 +84,9 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 		return nil, oplog.Errorf(oplog.Unavailable, "another round of cognition is under way; retry")
 	}
 	c.Forward = false // the leader that ran the round must write its decisions itself
-	r := &round{th: th, c: c, q: request, deadline: time.Now().Add(longestRound)}
+	r := &round{th: th, c: c, q: request, deadline: time.Now().Add(maxRoundTime)}
 	if request.MaxMillis > 0 {
-		r.deadline = time.Now().Add(min(longestRound, time.Duration(request.MaxMillis)*time.Millisecond))
+		r.deadline = time.Now().Add(min(maxRoundTime, time.Duration(request.MaxMillis)*time.Millisecond))
 	}
 	if err := r.gather(ctx); err != nil {
 		return nil, err
@@ -100,14 +100,14 @@ func (th *Thinker) Think(ctx context.Context, c api.Caller, q *api.ThinkRequest)
 	}
 	took := time.Since(started)
 	a.Millis = took.Milliseconds()
-	left, err := r.countUnread()
+	remaining, err := r.countUnread()
 	if err != nil {
 		return nil, err
 	}
 	if request.Progress {
-		a.Read, a.Remaining = new(len(r.snap.Rows)), &left
+		a.Read, a.Remaining = new(len(r.snap.Rows)), &remaining
 	}
-	th.cfg.Logger.Info("thought", "database", c.Database, "memories", len(r.snap.Rows), "left", left,
+	th.cfg.Logger.Info("thought", "database", c.Database, "memories", len(r.snap.Rows), "left", remaining,
 		"conflicts", a.Conflicts, "merged", a.Merged, "took", took)
 	return a, nil
 }
@@ -128,12 +128,12 @@ const minActive = 10
 
 // RunBackground runs background rounds of a database until all of its memories are read.
 func (th *Thinker) RunBackground(ctx context.Context, c api.Caller) error {
-	now, err := th.cfg.State.Current(c.DB)
+	current, err := th.cfg.State.Current(c.DB)
 	if err != nil {
 		return err
 	}
 	set, err := state.Get(th.cfg.State, func(v *state.View) oplog.Settings { return v.Settings(c.DB) })
-	if err != nil || set.QuietMind || now.Stats.Active < minActive {
+	if err != nil || set.QuietMind || current.Stats.Active < minActive {
 		return err
 	}
 	for more := true; more; {
@@ -148,7 +148,7 @@ func (th *Thinker) RunBackground(ctx context.Context, c api.Caller) error {
 	return nil
 }
 
-// RunMaintenance runs a round of each database that a request means, one after the other.
+// RunMaintenance runs a round for each database that a request selects, one after the other.
 func (th *Thinker) RunMaintenance(ctx context.Context, c api.Caller, q *api.RunMaintenanceRequest) (*api.MaintenanceRun, error) {
 	all, err := th.cfg.Databases(c, q.Tenant)
 	if err != nil {
@@ -184,12 +184,12 @@ func (th *Thinker) MaintenanceStatus(_ context.Context, c api.Caller, q *api.Mai
 	})
 }
 
-// How a round of cognition yields to recalls. It works for a slice and then pauses for restShare times as long, so
+// How a round of cognition yields to recalls. It works for a slice and then pauses for pauseFactor times as long, so
 // that it takes a fraction of one core while recalls run, and no recall waits long for it.
 const (
 	workSlice   = 3 * time.Millisecond
-	restShare   = 2 // pause as a multiple of the work
-	longestRest = 20 * time.Millisecond
+	pauseFactor   = 2 // pause as a multiple of the work
+	maxPause = 20 * time.Millisecond
 )
 
 // yieldToReaders returns the function that a round calls every few rows. Within a slice it only reads the clock. If
@@ -204,7 +204,7 @@ func (th *Thinker) yieldToReaders(ctx context.Context) func() {
 		if !th.cfg.Recalling() {
 			runtime.Gosched()
 		} else {
-			_ = pause.For(ctx, min(restShare*worked, longestRest))
+			_ = pause.For(ctx, min(pauseFactor*worked, maxPause))
 		}
 		began = time.Now()
 	}

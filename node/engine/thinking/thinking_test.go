@@ -18,9 +18,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// opened returns a Thinker over a state with an index and an empty database. Its writes are applied and indexed at
-// once.
-func opened(t *testing.T) (*Thinker, api.Caller) {
+// newTestThinker returns a Thinker over a state with an index and an empty database. Its writes are applied and
+// indexed at once.
+func newTestThinker(t *testing.T) (*Thinker, api.Caller) {
 	t.Helper()
 	st, err := statetest.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true}, statetest.NewLog())
 	must(t, err)
@@ -79,7 +79,7 @@ func store(t *testing.T, th *Thinker, c api.Caller, text string, names ...oplog.
 // the contradiction is listed with its sides until it is resolved.
 func TestADatabaseIsThoughtAbout(t *testing.T) {
 	t.Parallel()
-	th, c := opened(t)
+	th, c := newTestThinker(t)
 	th.cfg.Consolidate = true
 	alice := oplog.Mention{Name: "Alice Chen", Type: "person"}
 	for _, text := range []string{"Alice Chen lives in Lisbon.", "Alice Chen lives in Berlin."} {
@@ -121,8 +121,8 @@ func TestADatabaseIsThoughtAbout(t *testing.T) {
 	}
 }
 
-// heldBy returns the number of bytes that a round holds after it has read the database.
-func heldBy(t *testing.T, th *Thinker, c api.Caller) uint64 {
+// bytesHeldByRound returns the number of bytes that a round holds after it has read the database.
+func bytesHeldByRound(t *testing.T, th *Thinker, c api.Caller) uint64 {
 	t.Helper()
 	held := func() uint64 {
 		var m runtime.MemStats
@@ -144,21 +144,21 @@ func heldBy(t *testing.T, th *Thinker, c api.Caller) uint64 {
 func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
 	suite.Full(t)
 	const rows, size = 24, 512 << 10
-	th, c := opened(t)
+	th, c := newTestThinker(t)
 	for i := range rows {
 		store(t, th, c, fmt.Sprint(i, " ", strings.Repeat("lorem ipsum ", size/12)))
 	}
-	if n := heldBy(t, th, c); n > rows*size/2 {
+	if n := bytesHeldByRound(t, th, c); n > rows*size/2 {
 		t.Errorf("a round over %d texts of %d bytes holds %d bytes", rows, size, n)
 	}
 	const questions = 200
-	th, c = opened(t)
+	th, c = newTestThinker(t)
 	for range questions {
 		_, _, err := th.cfg.Write(t.Context(), c,
 			&oplog.Feedback{Judgements: []oplog.Judgement{{Query: strings.Repeat("q", maxNote), RID: "r"}}})
 		must(t, err)
 	}
-	if n := heldBy(t, th, c); n > questions*maxNote/2 {
+	if n := bytesHeldByRound(t, th, c); n > questions*maxNote/2 {
 		t.Errorf("a round over %d questions of %d bytes holds %d bytes", questions, maxNote, n)
 	}
 }
@@ -166,7 +166,7 @@ func TestARoundHoldsTheBeginningsOfTexts(t *testing.T) {
 // TestAListOfTriggersIsAsShortAsAsked checks the limit of a list with triggers of several statuses.
 func TestAListOfTriggersIsAsShortAsAsked(t *testing.T) {
 	t.Parallel()
-	th, c := opened(t)
+	th, c := newTestThinker(t)
 	at := oplog.At(time.Now())
 	round := &oplog.Cognition{At: at, Last: true}
 	for _, id := range []string{"a", "b"} {
@@ -190,7 +190,7 @@ func TestAListOfTriggersIsAsShortAsAsked(t *testing.T) {
 // one of them in between.
 func TestADeliveryPassesOverWhatIsMovedMeanwhile(t *testing.T) {
 	t.Parallel()
-	th, c := opened(t)
+	th, c := newTestThinker(t)
 	at := oplog.At(time.Now())
 	round := &oplog.Cognition{At: at, Last: true}
 	for _, id := range []string{"a", "b"} {

@@ -16,10 +16,10 @@ const (
 
 var promotion = map[string]string{TierWorking: TierEpisodic, TierEpisodic: TierLongterm}
 
-// applyTierPolicy applies the database's policies to a memory: one that was recalled often enough moves up a tier,
-// one that is too old is forgotten.
+// applyTierPolicy applies the database's policies to a memory. A memory that was recalled often enough moves up a
+// tier; a memory that is too old is forgotten.
 func (r *round) applyTierPolicy(m *oplog.Memory) {
-	up, ok := promotion[m.Tier]
+	next, ok := promotion[m.Tier]
 	if !ok || r.q.Namespace != "" || m.Status != oplog.Active || m.Pin || len(r.op.Retier)+len(r.op.Outdated) >= oplog.MaxOps/10 {
 		return
 	}
@@ -29,7 +29,7 @@ func (r *round) applyTierPolicy(m *oplog.Memory) {
 	}
 	switch {
 	case r.settings.PromoteAfter > 0 && m.Accesses >= r.settings.PromoteAfter:
-		r.op.Retier = append(r.op.Retier, oplog.Retier{RID: m.RID, From: m.Tier, To: up})
+		r.op.Retier = append(r.op.Retier, oplog.Retier{RID: m.RID, From: m.Tier, To: next})
 	case ttl > 0 && m.Created+ttl <= r.snap.Now:
 		r.op.Outdated = append(r.op.Outdated, oplog.Grounds{RID: m.RID, Revision: m.Revision})
 	}

@@ -29,19 +29,19 @@ var triggerOf = api.Made[oplog.TriggerRow, api.Trigger]()
 
 // FindTriggers returns triggers of a status, or of all, the newest first within each.
 func FindTriggers(v *state.View, c api.Caller, status string, f api.TriggerFilter) *api.TriggerList {
-	n, rows, more, cut := api.Limit(f.Limit), []oplog.TriggerRow(nil), false, false
+	n, rows, more, truncated := api.Limit(f.Limit), []oplog.TriggerRow(nil), false, false
 	for st := oplog.TriggerPending; st <= oplog.TriggerExpired; st++ {
 		if status == "all" || status == st.String() {
-			some, on := state.Collect(n-len(rows), func(look func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, look) },
+			found, hasMore := state.Collect(n-len(rows), func(yield func(oplog.TriggerRow) bool) { v.Triggers(c.DB, st, yield) },
 				func(t oplog.TriggerRow) bool {
 					return (f.Type == "" || f.Type == t.Type) && v.Within(c.DB, c.Reach(f.Namespace), t.Sources)
 				})
-			rows = append(rows, some...)
-			more, cut = more || on, cut || on && len(rows) < n
+			rows = append(rows, found...)
+			more, truncated = more || hasMore, truncated || hasMore && len(rows) < n
 		}
 	}
 	a := &api.TriggerList{Triggers: api.Each(rows, triggerOf), Count: len(rows), Bounded: api.Ended(len(rows), more, "name a status and a type")}
-	if cut {
+	if truncated {
 		a.Bounded = api.Cut(state.MaxScan, "triggers of a status, the newest,", "prune the pending ones")
 	}
 	return a
@@ -53,8 +53,8 @@ func PendingTriggers(v *state.View, db oplog.DB, r oplog.Reach) uint64 {
 		func(t oplog.TriggerRow) bool { return v.Within(db, r, t.Sources) }))
 }
 
-// triggerTries bounds the attempts to change several triggers at once.
-const triggerTries = 5
+// maxTriggerAttempts bounds the attempts to change several triggers at once.
+const maxTriggerAttempts = 5
 
 // movedConcurrently reports whether a change of several triggers failed because another client moved one of them in
 // between, so that it must be decided again.
@@ -66,7 +66,7 @@ var errTriggersMove = oplog.Errorf(oplog.Unavailable, "triggers change all the t
 
 // DeliverTriggers returns pending triggers and marks them as delivered, in one entry.
 func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
-	for range triggerTries {
+	for range maxTriggerAttempts {
 		a, err := state.Get(th.cfg.State, func(v *state.View) *api.TriggerList {
 			return FindTriggers(v, c, oplog.TriggerPending.String(), api.TriggerFilter{Namespace: q.Namespace, Limit: q.Limit})
 		})
@@ -100,9 +100,9 @@ func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTri
 	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: done.Changed, Index: field.Token(at)}, err
 }
 
-// PruneTriggers expires pending triggers. It is decided again when one of them was moved meanwhile.
+// PruneTriggers expires pending triggers. If another client moves one of them in between, it decides again.
 func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.PruneTriggersRequest) (a *api.PrunedTriggers, err error) {
-	for range triggerTries {
+	for range maxTriggerAttempts {
 		var ops []oplog.Op
 		if err := th.cfg.State.Inspect(func(v *state.View) { a, ops = pruneOps(v, c.DB, q, oplog.At(th.cfg.Now())) }); err != nil {
 			return nil, err
@@ -120,20 +120,21 @@ func (th *Thinker) PruneTriggers(ctx context.Context, c api.Caller, q *api.Prune
 	return nil, errTriggersMove
 }
 
-// pruneOps returns what expires the pending triggers that are over or too many.
+// pruneOps returns the operations that expire pending triggers: those past their expiry, and the least urgent ones over
+// the limit.
 func pruneOps(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog.Time) (a *api.PrunedTriggers, ops []oplog.Op) {
 	rows, _ := state.Collect(state.MaxScan, func(f func(oplog.TriggerRow) bool) { v.Triggers(db, oplog.TriggerPending, f) },
 		func(oplog.TriggerRow) bool { return true })
 	a = &api.PrunedTriggers{DryRun: q.DryRun, Before: len(rows)}
-	over := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
-	slices.SortStableFunc(rows, func(a, b oplog.TriggerRow) int { // the newest first among those that are as urgent
-		if over(a) != over(b) {
+	expired := func(t oplog.TriggerRow) bool { return t.Expires != 0 && t.Expires <= now }
+	slices.SortStableFunc(rows, func(a, b oplog.TriggerRow) int { // triggers of equal urgency stay newest first
+		if expired(a) != expired(b) {
 			return cmp.Compare(b.Expires, a.Expires)
 		}
 		return cmp.Compare(b.Urgency, a.Urgency)
 	})
-	for i := len(rows) - 1; i >= 0 && len(ops) < api.MaxList && (over(rows[i]) || i >= q.MaxPending); i-- {
-		if over(rows[i]) {
+	for i := len(rows) - 1; i >= 0 && len(ops) < api.MaxList && (expired(rows[i]) || i >= q.MaxPending); i-- {
+		if expired(rows[i]) {
 			a.Overdue++
 		} else {
 			a.Excess++
@@ -144,7 +145,8 @@ func pruneOps(v *state.View, db oplog.DB, q *api.PruneTriggersRequest, now oplog
 	return a, ops
 }
 
-// Categories lists the categories: a word that keeps standing where the words of one do raises a trigger.
+// Categories lists the categories. A word that often occurs in the same places as the words of a category raises a
+// trigger.
 func (th *Thinker) Categories(context.Context, api.Caller, *api.CategoriesRequest) (*api.CategoryList, error) {
 	list, all := &api.CategoryList{}, mind.Categories()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -154,7 +156,7 @@ func (th *Thinker) Categories(context.Context, api.Caller, *api.CategoriesReques
 	return list, nil
 }
 
-// CategoryMembers are the words of one.
+// CategoryMembers returns the words of a category.
 func (th *Thinker) CategoryMembers(_ context.Context, _ api.Caller, q *api.CategoryMembersRequest) (*api.CategoryWords, error) {
 	words, ok := mind.Categories()[q.Name]
 	if !ok {
@@ -165,7 +167,7 @@ func (th *Thinker) CategoryMembers(_ context.Context, _ api.Caller, q *api.Categ
 		Members: api.Each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
 }
 
-// Personality is four traits, by name.
+// Personality returns the four traits, sorted by name.
 func (th *Thinker) Personality(v *state.View, c api.Caller, q *api.PersonalityRequest) (*api.TraitList, error) {
 	p := v.Personality(c.DB)
 	if r := c.Reach(q.Namespace); !r.All() {
@@ -190,7 +192,7 @@ func (th *Thinker) personalityOf(v *state.View, db oplog.DB, r oplog.Reach) oplo
 		}
 	})
 	slices.Reverse(snap.Rows)
-	if r.Name == "" { // they were read namespace by namespace
+	if r.Name == "" { // the rows are ordered by namespace
 		slices.SortStableFunc(snap.Rows, func(a, b mind.Row) int { return cmp.Compare(a.Created, b.Created) })
 	}
 	v.Patterns(db, func(p oplog.Pattern) bool {
