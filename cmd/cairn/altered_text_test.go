@@ -14,9 +14,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAnAlteredTextReachesNoOtherMember: a text is altered in one member's state, below its checksums. That member
-// leads, snapshots its state, and is to bring up a member with an empty home, which takes nothing of it and says why.
-// When another member leads, both are healed.
+// TestAnAlteredTextReachesNoOtherMember alters a text in the state of one member, below the checksums. The member
+// leads, takes a snapshot, and sends it to a member with an empty home. That member must reject the snapshot and log
+// the reason. Once another member leads, both must heal.
 func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 		})
 	}
 	lead(wrong, wrong, right)
-	put(nodes[:2], "since it was altered") // and snapshots are taken
+	put(nodes[:2], "since it was altered") // enough records for snapshots
 	lead(wrong, wrong, right)
 	if err := os.RemoveAll(wiped.Line.Home); err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 	}
 }
 
-// alterState changes a text in the state of a stopped node, as wrong memory does: what is written has a checksum that
-// matches.
+// alterState replaces a text in the state of a stopped node and recomputes the checksums, as if memory had been
+// corrupted before the write.
 func alterState(t *testing.T, home, from, to string) {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(home, "state", "[0-9]*"))

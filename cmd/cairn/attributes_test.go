@@ -18,8 +18,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFiltersOnAFollower stores memories with attributes through every surface of a follower, kills the leader in the
-// middle, and asks through every surface with a filter: each answers with what passes, and with nothing else.
+// TestFiltersOnAFollower stores memories with attributes through every surface of a follower, and kills the leader in
+// between. Then it queries every surface with a filter, and checks that each answer has exactly the matching
+// memories.
 func TestFiltersOnAFollower(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -129,7 +130,7 @@ func TestFiltersOnAFollower(t *testing.T) {
 	}
 	check := func(when string) {
 		t.Helper()
-		suite.Eventually(t, "all is there "+when, func() bool { // so that this node has it for the other surfaces too
+		suite.Eventually(t, "all is there "+when, func() bool { // wait until this node has everything, for the other surfaces
 			out, ok := reads["HTTP recall"]()
 			for _, text := range wanted {
 				ok = ok && strings.Contains(out, text)

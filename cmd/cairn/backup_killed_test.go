@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestOneBackupWritesADirectory: a second `cairn backup` into a directory, started while a first one downloads, ends
-// with an error and leaves the first one's download alone. When the first is killed, the next one goes on.
+// TestOneBackupWritesADirectory checks that a second `cairn backup` into a directory fails while a first one
+// downloads, and does not disturb it. After the first is killed, the next `cairn backup` succeeds.
 func TestOneBackupWritesADirectory(t *testing.T) {
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
@@ -87,8 +87,8 @@ func TestOneBackupWritesADirectory(t *testing.T) {
 	}
 }
 
-// TestKilledScratchesAreRemoved: `cairn restore --database` and `cairn backup verify` restore into the system's
-// temporary directory. What a killed one has left there is removed by the next, once it is a day old.
+// TestKilledScratchesAreRemoved checks that `cairn restore --database` and `cairn backup verify` remove the temporary
+// directories of killed runs once these are a day old.
 func TestKilledScratchesAreRemoved(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
@@ -100,7 +100,7 @@ func TestKilledScratchesAreRemoved(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(temp, left, "home"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if left == ".cairn-restore-2.scratch" { // it may be at work
+			if left == ".cairn-restore-2.scratch" { // too new: its process may still run
 				continue
 			}
 			then := time.Now().Add(-25 * time.Hour)

@@ -31,8 +31,8 @@ type restored struct {
 	Hash  string      `json:"state_hash"`
 }
 
-// TestBackupUnderLoadRestoresIntoAFreshCluster: four writers write while backups are made. What was acknowledged
-// before a backup began is in it; three fresh nodes that start from it are equal and hold it.
+// TestBackupUnderLoadRestoresIntoAFreshCluster makes backups while four writers write. A backup must have every write
+// that was acknowledged before it began, and three fresh nodes that start from it must have equal states.
 func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	newest.SkipReinforce = true
 	var last transfer.BackupDone
 	var before map[string]string
-	for i := range 3 { // a state, then two ranges
+	for i := range 3 { // a full backup, then two ranges
 		waitForWrites(t, &mu, acked, 50)
 		mu.Lock()
 		before = map[string]string{}
@@ -61,7 +61,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 			before[k] = v
 		}
 		mu.Unlock()
-		recallNow(t, backed, newest) // the node has applied what any has acknowledged
+		recallNow(t, backed, newest) // wait until the node has applied every acknowledged write
 		last = jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--endpoints", nodes[0].Line.HTTP, "--token", token)
 		if (last.Since == 0) != (i == 0) {
 			t.Errorf("backup %d begins at %d", i, last.Since)
@@ -110,7 +110,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	t.Logf("%d memories were acknowledged before the last backup, at index %d", len(before), last.Index)
 }
 
-// freshThree returns three configured nodes that were never started.
+// freshThree returns three configured nodes that have never started.
 func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	t.Helper()
 	base := cairntest.FreePorts(t, 3*config.PortsEach)
@@ -128,8 +128,8 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	return nodes
 }
 
-// TestPointInTime: restoring to an index between two writes has exactly the first, and one database comes back into a
-// live node next to what is there.
+// TestPointInTime restores to an index between two writes, which must bring back only the first, and restores one
+// database into a live node next to its other databases.
 func TestPointInTime(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -153,7 +153,7 @@ func TestPointInTime(t *testing.T) {
 	nothing := func() bool {
 		return jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home).Path == ""
 	}
-	suite.Eventually(t, "no new backup of nothing", nothing) // a node has a few words of its own to say after its start
+	suite.Eventually(t, "no new backup of nothing", nothing) // a node writes a few records itself after its start
 	for _, at := range []string{fmt.Sprint(between), cut.UTC().Format(time.RFC3339Nano)} {
 		old := filepath.Join(t.TempDir(), "old")
 		jsonOf[restored](t, "restore", "--from", backups, "--home", old, "--at", at)
@@ -184,7 +184,8 @@ func TestPointInTime(t *testing.T) {
 	}
 }
 
-// TestADownloadGoesOnWhereItBroke: a proxy cuts the first download; the second run asks for the rest only.
+// TestADownloadGoesOnWhereItBroke cuts the first download in a proxy, and checks that the second run requests only
+// the rest.
 func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -237,8 +238,9 @@ func TestADownloadGoesOnWhereItBroke(t *testing.T) {
 	}
 }
 
-// TestAnIncrementalBackupLeadsOverAPurge: the backup after a purge is incremental and has no purged text. The chain
-// restores the cluster as it was, without a byte of that text. Another database can be restored to a point inside.
+// TestAnIncrementalBackupLeadsOverAPurge checks that the backup after a purge is incremental and lacks the purged
+// text. The chain must restore the cluster as it was, without the text, and restore another database to a point
+// within the chain.
 func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

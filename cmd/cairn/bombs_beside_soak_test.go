@@ -21,24 +21,24 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// What TestBombsBeside bounds and how it goes about it.
+// Bounds and timing of TestBombsBeside.
 const (
-	besideBound = 3.0                   // times the p99 that clients who mean well may see of what they see alone
-	besidePace  = 10 * time.Millisecond // between their requests, whether or not the last was answered in time
-	besideAlone = time.Second           // before each bomb; what clients see alone is the median of these: what a bomb leaves behind is not
+	besideBound = 3.0                   // maximum ratio of a well-behaved client's p99 during a bomb to its p99 alone
+	besidePace  = 10 * time.Millisecond // interval between their requests, even if the previous one is unanswered
+	besideAlone = time.Second           // measured before each bomb; the median of these is the p99 alone, so that aftereffects of one bomb do not count
 	besideBomb  = 3 * time.Second
-	besideTries = 5               // a ratio over the bound is taken so often, and the median counts: the machine has others to serve
-	besideRest  = 2 * time.Second // before each of these: what the bomb left behind is not what a client is used to
+	besideTries = 5               // a ratio over the bound is measured this often and the median counts, because the machine is shared
+	besideRest  = 2 * time.Second // pause before each measurement, so that aftereffects of a bomb do not count
 )
 
-// TestBombsBeside prints, for every door of a node, the p99 of two clients that mean well, one over the wire and one
-// over HTTP, each request on its own connection, alone and next to each bomb:
+// TestBombsBeside prints, for each listener of a node, the p99 of two well-behaved clients, one over the wire
+// protocol and one over HTTP, alone and during each bomb. Each request uses its own connection:
 //
 //	go test -tags soak -run TestBombsBeside -v -timeout 1h ./cmd/cairn
 //
-// The bombs come from another process with the least priority, two at a time where they take processors: what is
-// measured is the node, and not how many processors a machine has. CAIRN_DOOR=name bombs one door alone,
-// CAIRN_BOMB=name in one way. CAIRN_ELSEWHERE=1 bombs another node, which is not measured: so much is the machine's.
+// Another process with the lowest priority sends the bombs, two at a time if they use the CPU, so that the node is
+// measured and not the number of processors. CAIRN_DOOR=name restricts the test to one listener, and CAIRN_BOMB=name
+// to one bomb. CAIRN_ELSEWHERE=1 bombs another node, which is not measured, to show the share of the machine.
 func TestBombsBeside(t *testing.T) {
 	p := besideNode(t)
 	elsewhere := sync.OnceValue(func() *cairntest.Node { return besideNode(t) })
@@ -92,13 +92,13 @@ func byName(t *testing.T, doors []bombed, name string) bombed {
 	return doors[i]
 }
 
-// besideRow holds how long one client waited: alone, during one bomb, and during the same bomb on another node.
+// A besideRow has the latency of one client: alone, during one bomb, and during the same bomb on another node.
 type besideRow struct {
 	bomb                     string
-	alone, beside, elsewhere time.Duration // elsewhere is known of a bomb that was taken again
+	alone, beside, elsewhere time.Duration // elsewhere is set only if the bomb was measured again
 }
 
-// ratio returns 0 if a value was not measured.
+// ratio returns the latency during the bomb relative to that alone, or 0 if a value was not measured.
 func (r besideRow) ratio() float64 {
 	if r.alone == 0 {
 		return 0
@@ -108,10 +108,10 @@ func (r besideRow) ratio() float64 {
 
 func (r besideRow) over() bool { return r.ratio() > besideBound }
 
-// besideDoor bombs a door in every way and returns what was worst for each client. All bombs of a door are measured
-// by what its clients see alone between them; one over the bound is taken again, each time with what they see alone
-// just before, and while the same door of another node is bombed: a machine that others use too is not the same a
-// minute later. What a bomb costs elsewhere excuses nothing; it says how much is the machine's.
+// besideDoor bombs a listener in every way and returns the worst results for each client. A bomb over the bound is
+// measured again several times, each time next to the latency alone just before and to the same bomb on another node,
+// because the load of a shared machine changes within a minute. The figures of the other node do not excuse a result;
+// they only show the share of the machine.
 func besideDoor(t *testing.T, p *cairntest.Node, elsewhere func() *cairntest.Node, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
 	b := startBomber(t, p, d.name)
 	defer b.end()
@@ -139,7 +139,7 @@ func besideDoor(t *testing.T, p *cairntest.Node, elsewhere func() *cairntest.Nod
 	return worst
 }
 
-// again measures a bomb some times, and the same on another node in turn with it.
+// again measures a bomb several times, alternating with the same bomb on another node.
 func (b *bomber) again(well [2]func(context.Context) error, name string, other *cairntest.Node) (r [2]besideRow) {
 	o := startBomber(b.t, other, b.name)
 	defer o.end()
@@ -158,7 +158,7 @@ func (b *bomber) again(well [2]func(context.Context) error, name string, other *
 	return [2]besideRow{{name, alone[0], beside[0], elsewhere[0]}, {name, alone[1], beside[1], elsewhere[1]}}
 }
 
-// tails bombs, and returns what it costs the clients.
+// tails starts a bomb and returns the p99 of both clients during it.
 func (b *bomber) tails(well [2]func(context.Context) error, name string) [2]time.Duration {
 	b.t.Helper()
 	b.say("go " + name)
@@ -166,7 +166,7 @@ func (b *bomber) tails(well [2]func(context.Context) error, name string) [2]time
 	return tailsOf(b.t, well, besideBomb)
 }
 
-// medians returns the median of each client's figures.
+// medians returns the median of a figure for each client.
 func medians(rows [][2]besideRow, figure func(besideRow) time.Duration) (m [2]time.Duration) {
 	for client := range m {
 		var all []time.Duration
@@ -180,7 +180,7 @@ func medians(rows [][2]besideRow, figure func(besideRow) time.Duration) (m [2]ti
 	return m
 }
 
-// tailsOf returns the p99 of both clients over some time.
+// tailsOf returns the p99 of both clients over a time.
 func tailsOf(t *testing.T, well [2]func(context.Context) error, d time.Duration) (p99 [2]time.Duration) {
 	t.Helper()
 	for i, took := range pacedTails(t, well, d) {
@@ -190,7 +190,8 @@ func tailsOf(t *testing.T, well [2]func(context.Context) error, d time.Duration)
 	return p99
 }
 
-// pacedTails has both clients ask at their pace and returns how long each request took, from when it was due.
+// pacedTails sends the requests of both clients at a fixed pace, and returns the latency of each from the time when
+// it was due.
 func pacedTails(t *testing.T, well [2]func(context.Context) error, d time.Duration) (took [2][]time.Duration) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -213,7 +214,7 @@ func pacedTails(t *testing.T, well [2]func(context.Context) error, d time.Durati
 	return took
 }
 
-// bomber is the process that overloads one listener.
+// A bomber is the process that overloads one listener.
 type bomber struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -246,7 +247,7 @@ func startBomber(t *testing.T, p *cairntest.Node, door string) *bomber {
 	return b
 }
 
-// say tells the bomber what to do and waits until it does.
+// say sends a command to the bomber and waits for its acknowledgement.
 func (b *bomber) say(what string) {
 	b.t.Helper()
 	if _, err := fmt.Fprintln(b.in, what); err != nil {
@@ -264,10 +265,11 @@ func (b *bomber) said(what string) {
 
 func (b *bomber) end() {
 	b.in.Close()
-	_ = b.cmd.Wait() // how it ends is its own affair
+	_ = b.cmd.Wait() // the exit code does not matter
 }
 
-// TestBomber is that process: a line on stdin says what to do, the same line on stdout that it is being done.
+// TestBomber is the main function of the bomber process. It reads a command from each line of stdin, and acknowledges
+// it with the same line on stdout.
 func TestBomber(t *testing.T) {
 	door, line, ok := strings.Cut(os.Getenv(bomberEnv), "\n")
 	if !ok {
@@ -290,7 +292,7 @@ func TestBomber(t *testing.T) {
 	}
 }
 
-// goOff starts a bomb; what it returns ends it.
+// goOff starts a bomb and returns the function that ends it.
 func goOff(ctx context.Context, bomb func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -23,7 +23,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// dialer connects to a listener.
+// A dialer connects to a listener.
 type dialer func(ctx context.Context) (net.Conn, error)
 
 func dialTCP(addr string) dialer {
@@ -36,7 +36,7 @@ func dialUnix(path string) dialer {
 	}
 }
 
-// from has so many clients do something over and over, each on its own connections, until ctx ends.
+// from runs do repeatedly on several clients, each with its own connections, until ctx ends.
 func (d dialer) from(clients int, do func(context.Context, net.Conn)) func(context.Context) {
 	return func(ctx context.Context) {
 		var wg sync.WaitGroup
@@ -59,8 +59,8 @@ func (d dialer) from(clients int, do func(context.Context, net.Conn)) func(conte
 	}
 }
 
-// bomberEnv in the environment says that this process bombs a node next to which another one measures. Both share a
-// machine, so what takes processors here is done by two at a time; those who only hold connections cost nothing.
+// bomberEnv is the environment variable of a process that bombs a node while another process measures it. Both share
+// a machine, so at most two clients at a time use the CPU. Clients that only hold connections are not limited.
 const bomberEnv = "CAIRN_TEST_BOMBER"
 
 func bombers(clients int) int {
@@ -77,7 +77,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// hold sends some bytes and then nothing: a connection that is there. It reads nothing either.
+// hold sends some bytes, and then keeps the connection open without reading or writing.
 func hold(first []byte) func(context.Context, net.Conn) {
 	return func(ctx context.Context, c net.Conn) {
 		_, _ = c.Write(first)
@@ -85,7 +85,7 @@ func hold(first []byte) func(context.Context, net.Conn) {
 	}
 }
 
-// drip sends some bytes at once and more of them one by one.
+// drip sends some bytes at once, and then more one by one.
 func drip(first []byte, more byte) func(context.Context, net.Conn) {
 	return func(ctx context.Context, c net.Conn) {
 		_, err := c.Write(first)
@@ -96,7 +96,7 @@ func drip(first []byte, more byte) func(context.Context, net.Conn) {
 	}
 }
 
-// flood sends some bytes and then others for ever.
+// flood sends some bytes, and then repeats others without end.
 func flood(first, more []byte) func(context.Context, net.Conn) {
 	return func(ctx context.Context, c net.Conn) {
 		_, err := c.Write(first)
@@ -106,7 +106,7 @@ func flood(first, more []byte) func(context.Context, net.Conn) {
 	}
 }
 
-// fire sends requests and reads what comes until the other side closes, or is silent for a while.
+// fire sends requests and reads the answers until the other side closes the connection or is silent for a while.
 func fire(requests ...[]byte) func(context.Context, net.Conn) {
 	return func(ctx context.Context, c net.Conn) {
 		go io.Copy(io.Discard, c) // ends with the connection
@@ -178,7 +178,7 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 	if err != nil {
 		panic(err)
 	}
-	small := zeros.EncodeAll(make([]byte, 256<<20), nil) // some kilobytes that unpack to a quarter of a gigabyte
+	small := zeros.EncodeAll(make([]byte, 256<<20), nil) // a few kilobytes that unpack to 256 MiB
 	early := func(flags byte, payload []byte) []byte { return wireFrame(6+len(payload), flags, first, payload) }
 	bombs := map[string]func(context.Context){
 		"connections":    d.from(500, hold(nil)),
@@ -226,7 +226,7 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 	return bombs
 }
 
-// prefixed returns a frame of the unix sockets: a length that may be wrong, and a body.
+// prefixed returns a frame of the unix sockets: a length, which may be wrong, and a body.
 func prefixed(length int, body string) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(length)), body...)
 }
@@ -337,7 +337,7 @@ func largeFile(t *testing.T) string {
 	return path
 }
 
-// tarOf is a packed archive of so many files of a size; all zeros, it is small.
+// tarOf returns a compressed archive of files of zeros, which is small.
 func tarOf(files int, size int64) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -32,23 +32,21 @@ const (
 	bombMemory = 640 << 20
 )
 
-// bombsApart reports whether each bomb goes off alone, with all its clients, and answers are timed: only the soak
-// does, because other tests run during the others.
+// bombsApart reports whether bombs run one at a time, with all clients, while latencies are measured. Only the soak
+// does so, because other tests run next to this one.
 func bombsApart() bool { return suite.Count(0, 0, 1) == 1 }
 
-// A bombed listener is a listener of the node, with the requests of a well-behaved client and of the overloading
-// ones.
+// A bombed is a listener of the node with the requests of a well-behaved client and those that overload it.
 type bombed struct {
 	name  string
 	well  func(ctx context.Context) error // on its own connection
 	bombs map[string]func(ctx context.Context)
 }
 
-// TestBombs lets clients that mean no good loose on every listener of a running node: connections without number,
-// bytes that come one by one, headers and lines without end, wrong tokens, lengths that lie, JSON and msgpack nested
-// for ever, numbers that fill a page, zstd and tar that unpack for ever, texts that are none. The node's memory stays
-// under a bound, a well-behaved client is answered, with the build tag soak in about the time that it takes alone,
-// and when it is over all is as before.
+// TestBombs overloads every listener of a running node: many connections, bytes one by one, endless headers and
+// lines, wrong tokens, wrong lengths, deeply nested JSON and msgpack, huge numbers, zstd and tar bombs, and invalid
+// text. The node's memory must stay within a bound, and a well-behaved client must get answers; with the build tag
+// soak, about as fast as alone. Afterwards the node must be as before.
 func TestBombs(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -105,8 +103,8 @@ func sortedNames[V any](m map[string]V) (names []string) {
 	return names
 }
 
-// bomb lets bombs off next to a listener's well-behaved client and watches the node's memory. Times are compared
-// where bombs go off one by one.
+// bomb runs bombs next to a listener's well-behaved client and checks the node's memory. If bombs run one at a time,
+// it also compares latencies.
 func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Context)) {
 	pid := p.Cmd.Process.Pid
 	before, open := procStat(t, pid)
@@ -144,7 +142,7 @@ func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Conte
 	if peak-before > bombMemory {
 		t.Errorf("memory grew by %d MiB", (peak-before)>>20)
 	}
-	suite.Eventually(t, fmt.Sprintf("%d descriptors again", open), func() bool { // what the bombs held is given back
+	suite.Eventually(t, fmt.Sprintf("%d descriptors again", open), func() bool { // the connections of the bombs are closed
 		_, now := procStat(t, pid)
 		return now < open+50
 	})
@@ -187,7 +185,7 @@ func procStat(t *testing.T, pid int) (resident int64, open int) {
 	return pages * int64(os.Getpagesize()), len(fds)
 }
 
-// registerWell makes the agent that means well known to stringd.
+// registerWell registers the agent of the well-behaved client with stringd.
 func registerWell(t *testing.T, p *cairntest.Node) {
 	t.Helper()
 	if err := post(t.Context(), p.Line.String+"/agents", `{"agent_id":"well"}`, nil); err != nil {
@@ -195,8 +193,8 @@ func registerWell(t *testing.T, p *cairntest.Node) {
 	}
 }
 
-// listeners is every door of a node. Its good clients have their own token: a token is held to a rate, and the
-// bombs use theirs up.
+// listeners returns all listeners of a node. Well-behaved clients have their own token, because the bombs use up the
+// rate limit of theirs.
 func listeners(t *testing.T, p *cairntest.Node) []bombed {
 	token := fileText(t, filepath.Join(p.Line.Home, "token"))
 	var well struct{ Token string }
@@ -269,7 +267,7 @@ func withMCP(h map[string]string) map[string]string {
 	return out
 }
 
-// post asks on its own connection and wants a good answer.
+// post sends a request on its own connection and fails unless the answer is a success.
 func post(ctx context.Context, url, body string, headers map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

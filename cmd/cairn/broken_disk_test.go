@@ -8,15 +8,15 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestADiskThatFails breaks the disks of real processes below the system calls, while clients write: a member whose
-// log or state cannot be written or synced says so and stops by itself, the others go on, and it is whole again when
-// it is started on a disk that works. One without room does not stop.
+// TestADiskThatFails makes system calls of real processes fail while clients write. A member that cannot write or
+// sync its log or state must report the error and stop; the others must continue. It must recover once it starts on a
+// working disk. A member with a full disk must not stop.
 func TestADiskThatFails(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	suite.NotShort(t, "it waits for elections of three processes, which the race detector slows down")
 	nodes, token := threeIn(t, t.TempDir(), inHaste)
-	for _, p := range nodes { // the state is written with each snapshot
+	for _, p := range nodes { // snapshots write the state
 		change(t, p.Args[3], func(b []byte) []byte {
 			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\n"), 1)
 		})
@@ -56,8 +56,8 @@ func TestADiskThatFails(t *testing.T) {
 	d.checkAll(nodes, token)
 }
 
-// onlyWhatIsThere: with one member away, what is acknowledged is on both others. One of those has a disk that takes
-// nothing; then the other is killed, and the two that are left have everything.
+// onlyWhatIsThere stops one member, so that acknowledged writes are on both others. It breaks the disk of one of
+// these and then kills the other. The two remaining members must have every acknowledged write.
 func onlyWhatIsThere(t *testing.T, nodes []*cairntest.Node, d *diary) {
 	t.Helper()
 	lead := leaderOf(t, nodes)

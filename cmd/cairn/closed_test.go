@@ -28,8 +28,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestALoneNodeOpensNoPeerPort: neither `dev` nor a `serve` without peers listens for members, until it is told to.
-// Each has its own secret in its home all the same, from the first start on.
+// TestALoneNodeOpensNoPeerPort checks that neither `cairn dev` nor `cairn serve` without peers listens for members,
+// unless configured to. Each creates its own cluster secret at its first start anyway.
 func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestALoneNodeOpensNoPeerPort(t *testing.T) {
 	}
 }
 
-// stranger is a connection to a peer port, on which the hello may be rejected.
+// A stranger is a connection to a peer port whose hello may be rejected.
 type stranger struct {
 	t  *testing.T
 	nc net.Conn
@@ -95,7 +95,7 @@ func meet(t *testing.T, addr string) *stranger {
 	return &stranger{t, nc, wire.NewReader(nc, wire.MaxLength)}
 }
 
-// ask says how a frame was rejected; the empty text when it was not.
+// ask sends a frame and returns the error with which the node rejects it, or "".
 func (s *stranger) ask(op wire.Op, m wire.Message) string {
 	s.t.Helper()
 	b, err := wire.AppendPack(nil, op, 1, m, false)
@@ -108,7 +108,7 @@ func (s *stranger) ask(op wire.Op, m wire.Message) string {
 	return s.refusal(s.r.Next())
 }
 
-// hello says hello as a member that knows a secret.
+// hello sends the hello of a member that knows a secret.
 func (s *stranger) hello(secret string, id uint32) string {
 	s.t.Helper()
 	return s.refusal(nodetest.SayHello(s.nc, s.r, secret, nil,
@@ -131,8 +131,8 @@ func (s *stranger) refusal(f wire.Frame, err error) string {
 	return e.Message
 }
 
-// TestStrangersAtThePeerPort: without the secret no frame gets an answer, and with it one that is not a member can
-// neither write nor change who is. The log and the audit stay as they are.
+// TestStrangersAtThePeerPort checks that no frame gets an answer without the secret, and that a client with the
+// secret that is not a member can neither write nor change the membership. The log and the audit must stay unchanged.
 func TestStrangersAtThePeerPort(t *testing.T) {
 	t.Parallel()
 	p := memberAlone(t)
@@ -171,7 +171,7 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 		if got := refused.ask(f.op, f.m); got == "" {
 			t.Errorf("%s after an empty secret is answered", name)
 		}
-		if name == "pull" || name == "join" { // who shows the secret may read the log, and join by itself
+		if name == "pull" || name == "join" { // the secret is enough to read the log and to join
 			continue
 		}
 		s := meet(t, p.Line.Cluster)
@@ -194,20 +194,20 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 	}
 }
 
-// settled waits until a node has written what it writes by itself after a start: who the operator of its Covenant
-// dialect is comes last, and no request of that dialect is answered before.
+// settled waits until a node has made its own writes after a start. The last of them is the operator of its Covenant
+// dialect, before which it answers no request of that dialect.
 func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 	t.Helper()
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"})
 	return p
 }
 
-// tracks returns all that a change of the control plane would alter: the end of the log, the audit, the tokens and
-// the members.
+// tracks returns everything that a change of the control plane would alter: the end of the log, the audit, the tokens
+// and the members.
 func tracks(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
-	var log struct { // how far it is applied says only how far this node is
+	var log struct { // without the applied index, which is local to this node
 		Term    uint64          `json:"current_term"`
 		Last    uint64          `json:"last_log_index"`
 		Members json.RawMessage `json:"members"`
@@ -221,9 +221,9 @@ func tracks(t *testing.T, p *cairntest.Node) string {
 	return fmt.Sprintf("term %d, last %d, members %s, audit %s, tokens %s", log.Term, log.Last, log.Members, audit, tokens)
 }
 
-// TestAPeersBombCostsLittle: what unpacks to a quarter of a gigabyte, with or without saying so, and what unpacks to
-// as much as is allowed, costs a member under a hundred megabytes, though eight that show the secret send them again
-// and again.
+// TestAPeersBombCostsLittle checks that compressed frames that unpack to 256 MiB, with or without a declared size,
+// and frames of the largest allowed size cost a member less than 100 MB, even if eight clients with the secret send
+// them repeatedly.
 func TestAPeersBombCostsLittle(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -232,7 +232,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 		t.Skip("memory of another process is read in /proc, which this system has not")
 	}
 	p := memberAlone(t)
-	var streamed bytes.Buffer // it does not say how long it is
+	var streamed bytes.Buffer // without a declared size
 	w, err := zstd.NewWriter(&streamed)
 	if err != nil {
 		t.Fatal(err)
@@ -291,8 +291,8 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 	}
 }
 
-// TestNodesAreNamedByTheirAdvertisedHost: a node that listens on every address tells its clients the host that its
-// peers dial.
+// TestNodesAreNamedByTheirAdvertisedHost checks that a node that listens on every address tells its clients the host
+// that its peers dial.
 func TestNodesAreNamedByTheirAdvertisedHost(t *testing.T) {
 	t.Parallel()
 	dir, base := t.TempDir(), cairntest.FreePorts(t, config.PortsEach)

@@ -15,7 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestInitWritesWhatServeReads: what `cluster init` writes is read back strictly, and says what was requested.
+// TestInitWritesWhatServeReads checks that the configuration that `cairn cluster init` writes passes the strict
+// parser and has the requested values.
 func TestInitWritesWhatServeReads(t *testing.T) {
 	dir := t.TempDir()
 	one := filepath.Join(dir, "one.toml")
@@ -25,7 +26,7 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 		"--secret", "a secret of more than thirty-two characters"}, nil, &out, &errw); code != cli.ExitOK {
 		t.Fatalf("exit %d: %s", code, &errw)
 	}
-	if want := "config written to " + one + "\n"; out.String() != want || strings.Contains(errw.String(), "a secret of") { // terminals are logged
+	if want := "config written to " + one + "\n"; out.String() != want || strings.Contains(errw.String(), "a secret of") { // no secrets in the output, because terminals are logged
 		t.Errorf("printed %q, want %q", &out, want)
 	}
 	noEnv := func(string) string { return "" }
@@ -82,8 +83,8 @@ func TestInitWritesWhatServeReads(t *testing.T) {
 	}
 }
 
-// TestAMembersTokenIsGone: the nodes of cluster init share an admin token. Whichever of them lost its file, the
-// cluster secret becomes no token there, and the node makes another one.
+// TestAMembersTokenIsGone checks a node of cluster init that lost the file with the shared admin token: the cluster
+// secret must not serve as a token, and the node must create a new token.
 func TestAMembersTokenIsGone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -127,7 +128,8 @@ func TestAMembersTokenIsGone(t *testing.T) {
 	}
 }
 
-// TestInitNamesHomesWhole: a node has its home wherever it is started.
+// TestInitNamesHomesWhole checks that the configuration has the absolute path of the home, so that the node can start
+// in any directory.
 func TestInitNamesHomesWhole(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -147,8 +149,8 @@ func TestInitNamesHomesWhole(t *testing.T) {
 	}
 }
 
-// TestOneElectionTimeout: a node that was configured by cluster init, or as deploy/ has it, has the timing of a node
-// that was told none, so that the promise of a new leader within 2 s is one.
+// TestOneElectionTimeout checks that configurations of cluster init and of deploy/ have the default election timing,
+// which the promise of a new leader within 2 s depends on.
 func TestOneElectionTimeout(t *testing.T) {
 	dir := t.TempDir()
 	one := filepath.Join(dir, "one.toml")
@@ -172,7 +174,7 @@ func TestOneElectionTimeout(t *testing.T) {
 	}
 }
 
-// TestInitRefusesWhatServeDoes: nothing is written that a node would not start with.
+// TestInitRefusesWhatServeDoes checks that cluster init writes nothing that a node would reject at its start.
 func TestInitRefusesWhatServeDoes(t *testing.T) {
 	dir := t.TempDir()
 	one := []string{"--node-id", "1", "-o", filepath.Join(dir, "one.toml"), "--insecure-peers"}
@@ -196,8 +198,8 @@ func TestInitRefusesWhatServeDoes(t *testing.T) {
 	}
 }
 
-// TestCertificatesStayWhereNothingIsMade: a call that is rejected, because the configuration is there or the
-// certificate would have ended, leaves the certificate that a node uses.
+// TestCertificatesStayWhereNothingIsMade checks that a rejected call keeps the certificate in use, whether it is
+// rejected because the configuration exists or because the new certificate would have expired.
 func TestCertificatesStayWhereNothingIsMade(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestKeysOfACluster: any member tells of all of them which keys their homes have, by id, and which certificates they
-// show. A token that may not administer is rejected, and no answer has a key in it.
+// TestKeysOfACluster checks that every member reports the key ids of all homes and the certificates of all members.
+// Tokens without scope admin must be rejected, and no answer may contain a key.
 func TestKeysOfACluster(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestKeysOfACluster(t *testing.T) {
 	at := []string{"--endpoints", nodes[1].Line.HTTP, "--ca", ca}
 	var all api.KeysAnswer
 	asked := &cli.Target{Endpoints: []string{nodes[1].Line.HTTP}, TokenText: token, CA: ca, Timeout: suite.Patience}
-	if !suite.Within(suite.Patience, func() bool { // all have said where they are
+	if !suite.Within(suite.Patience, func() bool { // wait until all members are known
 		all = api.KeysAnswer{}
 		return asked.Get(t.Context(), "GET", api.Keys.Path(), nil, &all) == nil && len(all.Nodes) == 3
 	}) {
@@ -82,7 +82,7 @@ func TestKeysOfACluster(t *testing.T) {
 		}
 	}
 	reader := onLeader(t, nodes, token, "token", "create", "--scope", "read", "--ca", ca)
-	sameState(t, nodes) // the token is on all of them
+	sameState(t, nodes) // wait until all nodes have the token
 	if out, err := cairntest.Command(t.Context(),
 		append([]string{"cluster", "keys", "--token", reader}, at...)...).CombinedOutput(); exitOf(t, err) != cli.ExitFailed ||
 		!strings.Contains(string(out), "admin") {

@@ -20,20 +20,20 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// patient and brisk are election timeouts, in milliseconds. Most tests go on with the leader they found, which must
-// not fall because it was slow for a moment; when its process ends it is replaced at once all the same. Where leaders
-// fall silently, a test waits that long.
+// patient and brisk are election timeouts in milliseconds. Most tests use patient, so that a slow leader remains the
+// leader; a leader whose process ends is replaced at once anyway. Tests with leaders that fall silent use brisk,
+// because they wait that long.
 const patient, brisk = 5000, 1000
 
-// electionMS is such a timeout, or a longer one on a slow machine.
+// electionMS returns an election timeout, which is longer on a slow machine.
 func electionMS(ms int) int {
 	return int(rafttest.Election(time.Duration(ms)*time.Millisecond) / time.Millisecond)
 }
 
-// inHaste makes a node stand for election soon.
+// inHaste gives a node a short election timeout.
 func inHaste(n *config.NodeFile) { n.ElectionMS = electionMS(brisk) }
 
-// memberAlone returns a member with a peer port and no peers.
+// memberAlone returns a node with a peer port and no peers.
 func memberAlone(t testing.TB) *cairntest.Node {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func startThree(t testing.TB, order ...int) (nodes []*cairntest.Node, token stri
 	return startThreeIn(t, t.TempDir(), func(*config.NodeFile) {}, order...)
 }
 
-// startThreeIn does so below a directory, with configurations that change has had its hands on.
+// startThreeIn starts three nodes below a directory, with configurations that change has modified.
 func startThreeIn(t testing.TB, dir string, change func(*config.NodeFile), order ...int) (nodes []*cairntest.Node, token string) {
 	t.Helper()
 	nodes, token = threeIn(t, dir, change)
@@ -68,7 +68,7 @@ func threeIn(t testing.TB, dir string, change func(*config.NodeFile)) (nodes []*
 	return severalIn(t, dir, 3, change)
 }
 
-// severalIn configures so many nodes.
+// severalIn configures a number of nodes.
 func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) (nodes []*cairntest.Node, token string) {
 	t.Helper()
 	base := cairntest.FreePorts(t, of*config.PortsEach)
@@ -95,7 +95,7 @@ func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) 
 	return nodes, token
 }
 
-// startAll starts nodes in an order and waits until all serve.
+// startAll starts nodes in the given order and waits until all serve.
 func startAll(t testing.TB, nodes []*cairntest.Node, order ...int) {
 	t.Helper()
 	ups := make([]func(), len(nodes))
@@ -123,7 +123,7 @@ func jsonOf[T any](t testing.TB, args ...string) (v T) {
 func statusOf(t testing.TB, p *cairntest.Node) (s api.ClusterStatus, ok bool) {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.CAFile, TokenText: p.Token, Timeout: 5 * time.Second}
-	if p.Token == "" { // a node that made its own token
+	if p.Token == "" { // this node created its own token
 		tg.TokenFile = filepath.Join(p.Line.Home, "token")
 		if _, err := os.Stat(tg.TokenFile); err != nil {
 			tg.TokenFile = filepath.Join(p.Line.Home, home.SecretFile)
@@ -149,7 +149,8 @@ func leaderOf(t testing.TB, nodes []*cairntest.Node) (i int) {
 	return i
 }
 
-// sameState returns when one node leads and all nodes hold the same state: each has what was acknowledged before.
+// sameState waits until one node leads and all nodes have the same state, including every write that was acknowledged
+// before.
 func sameState(t testing.TB, nodes []*cairntest.Node) {
 	t.Helper()
 	if said := differing(t, nodes); said != "" {
@@ -157,7 +158,7 @@ func sameState(t testing.TB, nodes []*cairntest.Node) {
 	}
 }
 
-// differing says how the nodes' states differ, when they go on doing so.
+// differing describes how the states of the nodes differ, or returns "" once they are equal.
 func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 	t.Helper()
 	if suite.Within(suite.Patience, func() bool {
@@ -177,7 +178,7 @@ func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
 	return said
 }
 
-// exportedBy returns the memories that a node exports: text by id.
+// exportedBy returns the memories that a node exports, as a map from id to text.
 func exportedBy(t testing.TB, p *cairntest.Node, token string) map[string]string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, CA: p.CAFile, TokenText: token, Timeout: suite.Patience}
@@ -207,7 +208,7 @@ func exportedBy(t testing.TB, p *cairntest.Node, token string) map[string]string
 	return rows
 }
 
-// checkExport compares what a node holds with what was acknowledged: everything is there, and nothing twice.
+// checkExport checks that a node has every acknowledged memory, and none twice.
 func checkExport(t testing.TB, p *cairntest.Node, token string, acked map[string]string) {
 	t.Helper()
 	rows := exportedBy(t, p, token)

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// TestCompletion: flags and arguments are completed with the names that the node knows, by the words of a verb's use.
+// TestCompletion checks that flags and arguments are completed with names from the node.
 func TestCompletion(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	t.Setenv("CAIRN_HOME", home)

@@ -15,8 +15,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAConditionInOneWord: a cluster that loses a node, and then its quorum, is called the same by status, health and
-// metrics, each exit code tells them apart, and a write says why it is rejected instead of waiting for its timeout.
+// TestAConditionInOneWord stops one node of a cluster and then a second, and checks that status, health and metrics
+// report the same condition, that exit codes differ, and that a rejected write returns the reason at once instead of
+// waiting for its timeout.
 func TestAConditionInOneWord(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -81,12 +82,12 @@ func TestAConditionInOneWord(t *testing.T) {
 	first, second := min(a.Line.NodeID, b.Line.NodeID), max(a.Line.NodeID, b.Line.NodeID)
 	is(fmt.Sprintf("not healthy: no quorum, node %d and node %d unreachable", first, second), cli.ExitFailed, cli.ExitFailed)
 	if !suite.Within(suite.Patience, func() bool {
-		// it does not wait for as long
+		// shorter than the timeout of the write
 		c := cairntest.Command(suite.Context(t), "remember", "lost to time", "--endpoints", p.Line.Wire, "--token-file",
 			tokenFile, "--timeout", "10m")
 		var errs strings.Builder
 		c.Stderr = &errs
-		_ = c.Run() // its code is looked at
+		_ = c.Run() // the exit code is checked below
 		return c.ProcessState.ExitCode() == cli.ExitFailed && strings.Contains(errs.String(), "no quorum")
 	}) {
 		t.Error("a write does not say that there is no quorum")
@@ -105,7 +106,7 @@ func TestAConditionInOneWord(t *testing.T) {
 		strings.Contains(out, "clocks agree") {
 		t.Errorf("doctor without a quorum: exit %d, %s", code, out)
 	}
-	// The environment names the node that lives; the configuration, the one that does not.
+	// The environment names the running node, the configuration the stopped one.
 	c := cairntest.Command(t.Context(), "doctor", "--config", a.Args[3])
 	c.Env = append(c.Env, "CAIRN_ENDPOINTS="+p.Line.Wire, "CAIRN_TOKEN_FILE="+tokenFile)
 	dead, err := c.CombinedOutput()

@@ -13,10 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// unreadable lists what a page shows and people cannot read or hit: text whose contrast against what is behind it is
-// below 4.5, or 3 where it is large; what a field holds or suggests, likewise; a page wider than its window; text
-// wider than its button; a control without a name; and things to click that are lower than 44 pixels. What is
-// disabled is left out.
+// unreadable is a script that lists what people cannot read or click on a page: text, field values and placeholders
+// with a contrast below 4.5, or below 3 if large; a page wider than its window; text wider than its button; controls
+// without a name; and click targets lower than 44 pixels. It skips disabled elements.
 const unreadable = `(() => {
 	const bad = new Set(), pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 	const rgba = (c) => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = c; pen.fillRect(0, 0, 1, 1); const d = pen.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
@@ -60,14 +59,14 @@ const unreadable = `(() => {
 	return [...bad];
 })()`
 
-// Every view and the reference can be read in both themes, at three widths, and by a thumb, and every control says
-// what it is.
+// TestConsoleIsReadable checks every view and the reference in both themes and at three widths: text must be
+// readable, click targets large enough for a thumb, and controls named.
 func TestConsoleIsReadable(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	p, axe := onePage(t), newAxe(t)
 	livedIn(t, p.node, p.token)
-	long := strings.Repeat("n", 500) // names without a blank to break at
+	long := strings.Repeat("n", 500) // no space for a line break
 	p.ask("POST", "/v1/remember", map[string]any{"text": long, "namespace": long, "memory_type": long, "domain": long, "source": long})
 	p.ask("POST", "/v1/admin/tokens", map[string]any{"label": long})
 	rid := p.ask("POST", "/v1/remember", map[string]any{"text": "The staging database is called osprey"})["rid"].(string)
@@ -85,7 +84,7 @@ func TestConsoleIsReadable(t *testing.T) {
 		{"admin-audit", "/#admin/audit", `main table`}, {"docs", "/docs", `#Memory`},
 	} {
 		p.step(view.name, chromedp.Navigate(p.base+view.path), see(view.ready))
-		if view.name == "recall" { // with the sum of a score
+		if view.name == "recall" { // show the parts of a score
 			p.step("a sum", click(`article.result .score`), see(`.sum`))
 		}
 		for _, theme := range []string{"light", "dark"} {
@@ -115,7 +114,7 @@ func TestConsoleIsReadable(t *testing.T) {
 	}
 }
 
-// axe is the source of axe-core, which CI installs with npm; blank if it is not available.
+// axe is the source of axe-core, which CI installs with npm, or "" if it is not installed.
 type axe string
 
 func newAxe(t *testing.T) axe {
@@ -131,7 +130,7 @@ func newAxe(t *testing.T) axe {
 	return axe(rules)
 }
 
-// violations returns what axe finds on the page as it stands.
+// violations returns the violations that axe finds on the current page.
 func (a axe) violations(p *pageTest, name string) (bad []string) {
 	if a == "" {
 		return nil

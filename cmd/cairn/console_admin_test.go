@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Tokens and databases are made, bounded and taken away; a wrong name takes nothing away, and what was done can be
-// read.
+// TestConsoleAdministers creates, limits and removes tokens and databases. A wrong name in the confirmation must
+// remove nothing, and the audit must show the changes.
 func TestConsoleAdministers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -68,8 +68,8 @@ func TestConsoleAdministers(t *testing.T) {
 	}
 }
 
-// The keys of a home are shown by id and age, certificates by name and end, and what needs doing is said; no answer
-// has a key in it.
+// TestConsoleShowsKeys checks that the console shows the ids and ages of a home's keys, and the names and expiry of
+// certificates with the required actions. No answer may contain a key.
 func TestConsoleShowsKeys(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -120,8 +120,8 @@ func TestConsoleShowsKeys(t *testing.T) {
 	}
 }
 
-// Members say what losing or adding one comes to, a backup is saved whole, and policies are set; each change asks for
-// a name.
+// TestConsoleKeeps checks that the page of members describes the effect of losing or adding one, that a backup can be
+// saved, and that policies can be set. Each change must ask for a name as confirmation.
 func TestConsoleKeeps(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -157,7 +157,7 @@ func TestConsoleKeeps(t *testing.T) {
 	})
 	file := filepath.Join(saved, "garden.jsonl")
 	var lines strings.Builder
-	for i := range 20_000 { // more than one part
+	for i := range 20_000 { // more than one part of an import
 		fmt.Fprintf(&lines, "{\"text\":\"bed %d has tülips and a long row of stones\",\"namespace\":\"garden\"}\n", i)
 	}
 	if err := os.WriteFile(file, []byte(strings.TrimSpace(lines.String())), 0o600); err != nil {

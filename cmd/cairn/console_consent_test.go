@@ -20,8 +20,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A person lets an OAuth client in on the page of consent, in a part of the memory and to read alone, and denies it
-// the next time. What the client says of itself is text there, and one whose redirect is wrong is told nothing.
+// TestConsoleAsksForConsent accepts an OAuth client on the consent page, for a part of the memory and read-only, and
+// denies it the next time. The page must show the client's own description as plain text. A client with a wrong
+// redirect must get no answer.
 func TestConsoleAsksForConsent(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

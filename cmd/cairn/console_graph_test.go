@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// drag moves what lies at a place of the canvas by so many pixels, as a mouse does. place is an expression for [x,
-// y].
+// drag moves the object at a position of the canvas by an offset in pixels, with the mouse. place is an expression
+// for [x, y].
 func drag(place string, dx, dy float64) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		var at []float64
@@ -41,8 +41,8 @@ func drag(place string, dx, dy float64) chromedp.Action {
 	})
 }
 
-// The graph is walked by mouse and by keys, filtered by relation and by time, and is no wider than a narrow screen.
-// With 2,000 entities a frame's work grows with their number, not with its square.
+// TestConsoleGraph navigates the graph with mouse and keyboard, filters it by relation and time, and checks that it
+// fits a narrow screen. With 2,000 entities the work per frame must grow linearly with their number.
 func TestConsoleGraph(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -86,7 +86,7 @@ func TestConsoleGraph(t *testing.T) {
 		t.Errorf("the first key chooses %q, the next ones %q", at, again)
 	}
 
-	// What is filtered by relation and by time is not drawn.
+	// Filtered relations and times are not drawn.
 	p.step("filter", click(`.chips [aria-pressed]`), is(`Number(document.querySelector("canvas.graph").dataset.links) < 6`),
 		click(`.chips [aria-pressed=false]`), data("links", 6),
 		chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 0; i.dispatchEvent(new Event("input")); }`,
@@ -94,7 +94,7 @@ func TestConsoleGraph(t *testing.T) {
 		chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 1000; i.dispatchEvent(new Event("input")); }`,
 			nil), data("links", 6))
 
-	// Every entity is reached: all of a small memory are shown, and a name is found in any case.
+	// All entities of a small memory are shown, and the search ignores case.
 	p.step("all", chromedp.Navigate(p.base+"/#graph"), data("nodes", 6), data("links", 7),
 		chromedp.SendKeys(`input[name=entity]`, "HER", chromedp.ByQuery),
 		is(`document.querySelector(".choices li")?.textContent.startsWith("heron")`), looks(p.dir, "graph-find"),
@@ -109,7 +109,7 @@ func TestConsoleGraph(t *testing.T) {
 		t.Errorf("the page is %d pixels wider than a screen of 360", over)
 	}
 
-	// 2,000 entities: a star of stars.
+	// 2,000 entities in a star of stars.
 	var work struct{ Nodes, Links, Labels, Pairs, Frames float64 }
 	grow := `(() => { const s = ` + scene + `; s.nodes.clear(); s.links.clear(); s.select(null); const hub = s.node("hub");
 		for (let i = 0; i < 40; i++) { const star = s.node("star " + i, hub); s.link("s" + i, hub, star, "has", null); for (let j = 0; j < 49; j++) s.link("l" + i + "-" + j, star, s.node("entity " + i + "." + j, star), "names", null); }

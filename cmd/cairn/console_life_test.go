@@ -64,13 +64,13 @@ func (p *pageTest) ask(method, path string, body any) map[string]any {
 func see(sel string) chromedp.Action   { return chromedp.WaitVisible(sel, chromedp.ByQuery) }
 func click(sel string) chromedp.Action { return chromedp.Click(sel, chromedp.ByQuery) }
 
-// is waits for what the page shows, longer than the half minute between two looks of a chart at all nodes.
+// is waits until an expression is true on the page. Its timeout exceeds the half minute between two polls of a chart.
 func is(js string) chromedp.Action {
 	return chromedp.Poll(js, nil, chromedp.WithPollingTimeout(2*time.Minute))
 }
 
-// TestConsoleKeepsAnError: a view that fails says why, and nothing writes over it: the sign of a slow view, which
-// comes after 150 ms, would.
+// TestConsoleKeepsAnError checks that the error of a failed view stays visible, although the indicator of a slow view
+// appears after 150 ms.
 func TestConsoleKeepsAnError(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestConsoleKeepsAnError(t *testing.T) {
 	}
 }
 
-// TestConsoleShowsShortTextsWhole: a row of a list has two lines, and blank lines of a text take none of them.
+// TestConsoleShowsShortTextsWhole checks that blank lines of a text do not use up the two lines of a row.
 func TestConsoleShowsShortTextsWhole(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -104,8 +104,8 @@ func TestConsoleShowsShortTextsWhole(t *testing.T) {
 		is(row+`.scrollHeight <= `+row+`.clientHeight`))
 }
 
-// Memories are found while one types: what was asked before is cancelled, and the address keeps what is asked. Pages
-// go on and back. A memory's page tells its life, and why a question finds it.
+// TestConsoleMemories checks the search while typing, which cancels the previous request and stores the query in the
+// address, the pages back and forth, and the page of a memory, which shows its history and why a query finds it.
 func TestConsoleMemories(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestConsoleMemories(t *testing.T) {
 		map[string]any{"rid": osprey, "new_text": "Osprey is the production database", "reason": "it was promoted"})
 	p.ask("POST", "/v1/recall", map[string]any{"query": "Osprey database"})
 
-	// Pages: 25, 25 and 13, by cursor, forth and back.
+	// Pages of 25, 25 and 13 memories, by cursor, forward and back.
 	const first = `document.querySelector("tbody tr .link")?.textContent`
 	const rows = `document.querySelectorAll("tbody tr").length`
 	var one, two, again, asked string
@@ -142,7 +142,7 @@ func TestConsoleMemories(t *testing.T) {
 	p.step("filters", chromedp.Navigate(p.base+"/#memories/?source=sensor&from=2026-01-03&to=2026-01-04"), is(rows+` === 2`),
 		looks(p.dir, "memories-filtered"))
 
-	// The first question is held back until the second is asked, which cancels it.
+	// Delay the first request until the second is sent, which must cancel it.
 	const slow = `{ const go = fetch; window.cancelled = 0; window.asked = 0; window.fetch = (path, o) => { if (path.startsWith("/v1/recall") && window.asked++ === 0) return new Promise((_, no) => o.signal.addEventListener("abort", () => { window.cancelled++; no(o.signal.reason); })); return go(path, o); }; }`
 	p.step("search", chromedp.Navigate(p.base+"/#memories"), is(rows+` === 25`), chromedp.Evaluate(slow, nil),
 		chromedp.SendKeys(`input[name=q]`, "payments", chromedp.ByQuery), is(`window.asked === 1`),
@@ -190,8 +190,8 @@ func TestConsoleMemories(t *testing.T) {
 		see(`.cutrow .bar`), is(`document.querySelector(".cutrow .pill").textContent === "place 9"`), looks(p.dir, "cut"))
 }
 
-// The console opens on the newest memories. An answer has eight results on a screen, by their text and with reasons
-// in words; the parts of a score add up to it as they are printed, and the address brings the question back.
+// TestConsoleRecalls checks that the console opens on the newest memories, that a screen shows eight results with
+// text and reasons in words, that the printed parts of a score add up to it, and that the address restores the query.
 func TestConsoleRecalls(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -222,8 +222,7 @@ func TestConsoleRecalls(t *testing.T) {
 	if strings.Contains(said, "fts_sourced") || !strings.Contains(said, "same words") {
 		t.Errorf("reasons: %s", said)
 	}
-	// The first answer comes when a filter was set and that answer is there; the button rests until its question has
-	// ended.
+	// The first answer arrives after the answer with a filter; the button is disabled until the request has ended.
 	const slow = `{ const go = fetch; window.fetch = async (path, o) => { const r = await go(path, o); if (path.startsWith("/v1/recall") && !window.release) await new Promise((yes) => { window.release = yes; }); return r; }; }`
 	const filter = `{ const i = document.querySelector("input[name=namespace]"); i.value = "nowhere"; i.dispatchEvent(new Event("change")); }`
 	p.step("the last question's answer", chromedp.Navigate(p.base+"/#recall"),
@@ -241,7 +240,8 @@ func TestConsoleRecalls(t *testing.T) {
 		see(`a.state[aria-label="Cluster: healthy"]`), click(`a.state`), see(`[data-node="1"]`))
 }
 
-// TestConsoleDrawsThePastThatWasAskedFor: the answer for six hours comes when the one for an hour is drawn.
+// TestConsoleDrawsThePastThatWasAskedFor checks that the answer for six hours, which arrives after the one for an
+// hour is drawn, does not replace it.
 func TestConsoleDrawsThePastThatWasAskedFor(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -261,8 +261,8 @@ func TestConsoleDrawsThePastThatWasAskedFor(t *testing.T) {
 	}
 }
 
-// TestConsoleCorrectsWhatWasChanged: a correction of the importance leaves the text as it was, whatever ends its
-// lines, and says nothing but that it was done.
+// TestConsoleCorrectsWhatWasChanged checks that a correction of the importance keeps the text unchanged, including
+// its line endings, and only reports success.
 func TestConsoleCorrectsWhatWasChanged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// Any operation runs from a form that is made from its description, the tutorial's six requests run one after the
-// other, and what takes something away asks for its name.
+// TestConsoleRequests runs an operation from a form that is generated from its description, and the six requests of
+// the tutorial in turn. Operations that remove data must ask for a name as confirmation.
 func TestConsoleRequests(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestConsoleRequests(t *testing.T) {
 		t.Errorf("with its name it is %v", m["consolidation_status"])
 	}
 
-	// What is required is asked for before anything is sent.
+	// A missing required field prevents the request.
 	var said string
 	p.step("required", chromedp.Navigate(p.base+"/#requests/get_claims"), see(`[data-operation=get_claims]`),
 		click(`form[data-operation] button.primary`), see(`#toast.bad`), chromedp.Text(`#toast`, &said, chromedp.ByQuery))
@@ -60,7 +60,7 @@ func TestConsoleRequests(t *testing.T) {
 		t.Errorf("it says %q", said)
 	}
 
-	// A stream comes as it comes, until it is stopped.
+	// A stream is shown as it arrives, until it is stopped.
 	p.step("stream", chromedp.Navigate(p.base+"/#requests/events"), see(`[data-operation=events]`),
 		click(`form[data-operation] button.primary`), see(`[data-status="200"]`))
 	p.ask("POST", "/v1/remember", map[string]any{"text": "while the stream is read"})
@@ -84,7 +84,8 @@ func TestConsoleRequests(t *testing.T) {
 	}
 }
 
-// What is copied runs as it is, and sends what the form holds: quotes, dollars and lines included.
+// TestConsoleRequestsAsCode checks that the copied code runs unchanged and sends the values of the form, including
+// quotes, dollar signs and line breaks.
 func TestConsoleRequestsAsCode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// The link that cairn dev prints on a terminal signs a browser in with one click. Neither the address nor the history
-// keeps its code, and a second use says what to do instead.
+// TestSignInLinkOfDev checks that the link that `cairn dev` prints on a terminal signs a browser in with one click.
+// Neither the address nor the history may keep its code, and a second use must say what to do instead.
 func TestSignInLinkOfDev(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

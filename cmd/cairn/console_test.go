@@ -25,7 +25,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// browser opens a headless browser that reports everything a page should not do.
+// browser opens a headless browser that reports everything a page must not do.
 func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	path := ""
@@ -41,11 +41,11 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	machineLinks.RLock()
 	t.Cleanup(machineLinks.RUnlock)
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900),
-		chromedp.WSURLReadTimeout(2*time.Minute)) // it begins on a machine that does other things
-	// The test's own context ends before the browser is closed, which takes its files away as it goes.
+		chromedp.WSURLReadTimeout(2*time.Minute)) // the browser may start slowly on a busy machine
+	// The test's context would end before the browser is closed and has removed its files.
 	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), append(opts, more...)...)
 	t.Cleanup(cancel)
-	quiet := func(string, ...any) {} // it speaks of events that are newer than it
+	quiet := func(string, ...any) {} // the library logs errors about events that it does not know
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet))
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 5*suite.Patience)
@@ -58,7 +58,7 @@ func browser(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context
 	return ctx
 }
 
-// watch collects what a page complains of. expected says which failures belong to the test.
+// watch collects the errors of a page. expected reports which of them belong to the test.
 func watch(t *testing.T, ctx context.Context, expected func(string) bool) {
 	t.Helper()
 	var mu sync.Mutex
@@ -109,7 +109,7 @@ func watch(t *testing.T, ctx context.Context, expected func(string) bool) {
 	})
 }
 
-// shots returns the folder for pictures of the pages.
+// shots returns the directory for screenshots.
 func shots(t *testing.T) string {
 	if dir := os.Getenv("CAIRN_SCREENSHOTS"); dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -130,7 +130,7 @@ func shoot(dir, name string) chromedp.Action {
 	})
 }
 
-// looks takes pictures of a page: wide and narrow, by day and by night.
+// looks takes screenshots of a page, wide and narrow, in the light and the dark theme.
 func looks(dir, name string) chromedp.Action {
 	night := func(scheme string) chromedp.Action {
 		return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
@@ -150,7 +150,7 @@ func signInAt(base, token string) chromedp.Tasks {
 	}
 }
 
-// gateway asks a node's gateway as a test does that prepares a page.
+// gateway sends a request to a node's gateway, to prepare a page.
 func gateway(t *testing.T, n *cairntest.Node, token, method, path string, body any) (out map[string]any) {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{n.Line.HTTP}, TokenText: token, Timeout: suite.Patience}
@@ -160,7 +160,7 @@ func gateway(t *testing.T, n *cairntest.Node, token, method, path string, body a
 	return out
 }
 
-// livedIn gives a cluster something to show: people, what they do, a contradiction and a thing said twice.
+// livedIn fills a cluster with example data: people and their work, a contradiction, and a duplicate.
 func livedIn(t *testing.T, leader *cairntest.Node, token string) {
 	t.Helper()
 	var memories []map[string]any
@@ -186,8 +186,8 @@ func livedIn(t *testing.T, leader *cairntest.Node, token string) {
 	}
 }
 
-// TestConsole does what a person does, on a page that a follower serves: signs in, remembers, recalls, opens a
-// memory, corrects it, forgets another, settles a contradiction, draws a graph about, and watches the log.
+// TestConsole walks through the console on a follower: it signs in, remembers, recalls, opens a memory, corrects it,
+// forgets another, resolves a contradiction, moves the graph, and follows the log.
 func TestConsole(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -299,7 +299,7 @@ func TestConsole(t *testing.T) {
 		see(`[data-mark=election]`),
 		is(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`),
 		looks(dir, "metrics-past"))
-	// A whole day of three nodes, of which one was away for an hour; their starts come before their first samples.
+	// A day of three nodes, one of which was down for an hour; each node starts before its first sample.
 	const day = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/metrics")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000;
 		for (const n of body.nodes) { n.at = Array.from({ length: 240 }, (_, i) => now - 360 * (239 - i)); for (const k of Object.keys(n)) if (Array.isArray(n[k]) && k !== "at" && k !== "marks") n[k] = n.at.map((_, i) => (n.node_id === 2 && i >= 100 && i < 110 ? null : 20 * n.node_id + 8 * Math.sin(i / 12 + n.node_id)));
 			n.marks.push({ at: n.at[0] - 1, kind: "start" }, { at: n.at[110], kind: "election", term: 9, leader_id: 3 }); }
@@ -316,7 +316,7 @@ func TestConsole(t *testing.T) {
 	step("docs", chromedp.Navigate(page+"/docs"), see(`#Memory`), looks(dir, "docs"), chromedp.Navigate(page+"/#cluster"),
 		see(`[data-node="3"]`))
 
-	// A token that may only read sees all of it, and is offered nothing that it may not do.
+	// With a read-only token the console shows everything, and offers no action that the token does not permit.
 	reader := gateway(t, leader, token, "POST", "/v1/admin/tokens", map[string]any{"scopes": []string{"read"}})["token"].(string)
 	var offered int
 	step("as a reader", click(`.who button`), see(`input[name=token]`), signInAt(page, reader),
@@ -330,8 +330,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// A page that a follower serves shows the leader's death: within five seconds where browser and nodes have processors
-// enough.
+// TestConsoleSeesALeaderDie checks that a page of a follower shows the death of the leader, within five seconds if
+// browser and nodes have enough CPU.
 func TestConsoleSeesALeaderDie(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestContexts: a name finds the node, over the wire and by its gateway, from any directory; a flag or the
-// environment that names another node holds over the current context, and no token is in the file.
+// TestContexts checks that a context's name selects the node, over the wire protocol and by its gateway, from any
+// directory, that flags and environment variables override the current context, and that the file contains no token.
 func TestContexts(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestContexts(t *testing.T) {
 		t.Helper()
 		c := cairntest.Command(t.Context(), args...)
 		c.Dir, c.Env = dir, append(append(c.Env, "CAIRN_CONTEXTS="+file), env...)
-		out, _ := c.CombinedOutput() // its code is looked at
+		out, _ := c.CombinedOutput() // the exit code is checked below
 		if code := c.ProcessState.ExitCode(); code != want || !strings.Contains(string(out), says) {
 			t.Errorf("cairn %q %q: exit %d, want %d and %q: %s", env, args, code, want, says, out)
 		}

@@ -17,10 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAContradictedMemberAsksTheOthers: a member that was given up comes back with its old home, in which records are
-// applied that the node that went on has never had. It rejects what that one sends and stays as it is, and says so in
-// its log, to the doctor and in status. When a majority of its voters holds other records it stops, keeps its files,
-// and comes back at its next start as one without state, with what the cluster has.
+// TestAContradictedMemberAsksTheOthers starts a removed member with its old home, which has applied records that the
+// rest of the cluster never had. It must reject the leader's records, keep its state, and report the dispute in its
+// log, the doctor and status. Once a majority of its voters has other records it must stop, keep its files, and
+// rejoin without state at its next start.
 func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	if suite.Count(0, 0, 1) == 0 {
 		t.Skip("for the soak: beside load it takes minutes until the third member holds the other records")
@@ -52,8 +52,8 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		t.Fatalf("recover: exit %d, %s", code, out)
 	}
 	stays.Launch()()
-	put([]*cairntest.Node{stays}, acked, "windmill", 12) // under the numbers that the old home has for castles
-	old.Launch()                                         // which its operator was told not to do
+	put([]*cairntest.Node{stays}, acked, "windmill", 12) // at the indexes at which the old home has castles
+	old.Launch()                                         // against the advice to the operator
 	castles := func() bool {
 		out, code := cairntest.Run(t, "recall", "castle", "--endpoints", old.Line.Wire, "--token", token)
 		return code == 0 && strings.Contains(out, "castle number")
@@ -89,7 +89,7 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	if err := os.RemoveAll(gone.Line.Home); err != nil {
 		t.Fatal(err)
 	}
-	gone.Launch()() // with an empty home: it is the second that holds other records
+	gone.Launch()() // with an empty home: the second voter with other records
 	old.ExpectFailure("a majority of the voters holds something else than this node")
 	if castles() {
 		t.Error("it goes on answering")
@@ -107,7 +107,7 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 	if aside := movedAside(t, old.Line.Home); len(aside) < 2 {
 		t.Errorf("of its home only %q is kept", aside)
 	}
-	for _, p := range []*cairntest.Node{stays, old} { // each member tells it of the others, too
+	for _, p := range []*cairntest.Node{stays, old} { // each member also reports it about the others
 		if !suite.Within(suite.Patience, func() bool {
 			out, _ := cairntest.Run(t, "cluster", "status", "--endpoints", p.Line.HTTP, "--token", token)
 			return strings.Contains(out, fmt.Sprintf("node %d  moved files aside", old.Line.NodeID))

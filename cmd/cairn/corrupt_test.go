@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Whatever file of a member the disk damages, the member starts, says what it moved aside, is made whole by the
-// others and holds what they hold.
+// TestDamagedFilesAreHealed damages each file of a member in turn. The member must start, name the files that it
+// moved aside, heal from the others, and have the same state as they do.
 func TestDamagedFilesAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 			keep(t, c, wire.NewRemember(fmt.Sprintf("memory %d of %d, about lighthouses", len(acked), i)), acked)
 		}
 	}
-	write(300) // the index of few memories has no files
+	write(300) // an index of fewer memories has no files
 	rng := rand.New(rand.NewPCG(1, 1))
 	damage := map[string]func(path string, b []byte) []byte{
 		"scribbled": func(_ string, b []byte) []byte {
@@ -35,7 +35,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 			}
 			return b
 		},
-		"torn": func(_ string, b []byte) []byte { return b[:min(len(b)/3, 12<<10)] }, // with what the last checkpoint needs
+		"torn": func(_ string, b []byte) []byte { return b[:min(len(b)/3, 12<<10)] }, // with the part that the last checkpoint needs
 	}
 	for _, file := range []string{"state", "raft/log", "index"} {
 		for how, f := range damage {
@@ -62,7 +62,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 				write(5)
 				sameState(t, nodes)
 				checkExport(t, nodes[i], token, acked)
-				// a list of tables may be torn where it is whole: the state is older, and the log brings the rest
+				// a list of tables may be cut at a valid end: the state is then older, and the log brings the rest
 				if file != "index" && file+how != "statetorn" {
 					aside, err := filepath.Glob(filepath.Join(home, file+".corrupt-*"))
 					if err != nil || len(aside) == 0 || !nodes[i].WaitForLog("moved aside") {

@@ -25,7 +25,7 @@ func covenantOf(t testing.TB, p *cairntest.Node) *covenant.Client {
 	if p.Line.Covenant == "" {
 		t.Fatal("the node serves no Covenant socket")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // for all that is asked on this connection
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // for all requests on this connection
 	t.Cleanup(cancel)
 	c, err := covenant.Dial(ctx, filepath.Dir(p.Line.Covenant))
 	if err != nil {
@@ -125,8 +125,8 @@ func TestCovenantFromTheShell(t *testing.T) {
 	run(1, "--covenant-home", "/nowhere", "call", "ping")
 }
 
-// TestCovenantSurvivesAKill kills a node under load: what was acknowledged is there once, the chain holds, leases
-// stay.
+// TestCovenantSurvivesAKill kills a node under load, and checks that it has every acknowledged event once, that the
+// hash chain is valid, and that leases are kept.
 func TestCovenantSurvivesAKill(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 			t.Errorf("acknowledged intent %s is there %d times", id, seen[id])
 		}
 	}
-	if extra := len(seen) - len(acked); extra > 1+8 { // at most one a worker was on its way
+	if extra := len(seen) - len(acked); extra > 1+8 { // at most one unacknowledged event for each worker
 		t.Errorf("%d memories nobody covenantAsked for", extra-1)
 	}
 	if r := covenantAsked[struct {
@@ -210,7 +210,7 @@ func TestCovenantSurvivesAKill(t *testing.T) {
 	t.Logf("%d intents acknowledged before the kill", len(acked))
 }
 
-// secretForms lists shapes of secrets, each around a core that must be seen nowhere.
+// secretForms lists patterns of secrets around a core, which must not appear anywhere.
 var secretForms = []string{"ghp_%sAAAA", "password=%s", `{"api_key": "%s"}`, "Authorization: Bearer %s",
 	"export DB_PASSWORD='%s'", "postgres://app:%s@db/app",
 	"sk-ant-%s", "curl -u admin:%s https://x", "--token %s", "<private>%s</private>", "github_pat_%s", "sk-proj-%s",
@@ -218,12 +218,12 @@ var secretForms = []string{"ghp_%sAAAA", "password=%s", `{"api_key": "%s"}`, "Au
 	"secret: %s", "-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----", "AWS_SECRET_ACCESS_KEY=%s",
 	"Authorization: Basic %s", "eyJ%s.eyJ%s.c2ln"}
 
-// secretPlaces lists the texts that secrets stand in.
+// secretPlaces lists texts that contain a secret.
 var secretPlaces = []string{"%s", "note: %s", "%s and more", "a\nb\n%s\nc", "(%s)", "x %s, y %[1]s", "é %s é",
 	"first; %s; last", "\t%s\t", "1. %s\n2. done"}
 
-// TestCovenantKeepsNoSecrets plants secrets in two hundred shapes in intents, and in tasks between agents and what
-// answers them, and looks for them in every file, in the log and in the answers.
+// TestCovenantKeepsNoSecrets sends secrets in two hundred forms in intents, and in tasks between agents and their
+// answers, and searches every file, the log and the answers for them.
 func TestCovenantKeepsNoSecrets(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

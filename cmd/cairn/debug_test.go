@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// TestDebugBundle: it holds what it should, and no memory, token or secret.
+// TestDebugBundle checks that a bundle has its files, and no memory, token or secret.
 func TestDebugBundle(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)

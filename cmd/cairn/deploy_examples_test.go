@@ -16,14 +16,14 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestExamplesRun runs each example of deploy/examples on real nodes: one that is alone, and two of three.
+// TestExamplesRun runs each example of deploy/examples against a single node and against two of three nodes.
 func TestExamplesRun(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "other programs, in which the detector sees nothing")
 	dir, clients := examplesDir(t)
 	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
 	env := append(os.Environ(), "CAIRN_TOKEN="+token, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join(clients, "python"))
-	// command is one of an example's, or skips the test where its program is not installed.
+	// command returns a command of an example. It skips the test if the program is not installed.
 	command := func(t *testing.T, program, file string, args ...string) *exec.Cmd {
 		t.Helper()
 		if _, err := exec.LookPath(program); err != nil {
@@ -96,8 +96,8 @@ func examplesDir(t *testing.T) (dir, clients string) {
 	return dir, clients
 }
 
-// callsTheWebhook runs the webhook, stops it, and starts it again: it calls what changed meanwhile, and nothing is
-// lost.
+// callsTheWebhook runs the webhook, stops it, starts it again, and checks that it is called for the changes in
+// between.
 func callsTheWebhook(t *testing.T, command func(t *testing.T, program, file string, args ...string) *exec.Cmd, node *cairntest.Node, token string) {
 	calls := make(chan map[string]any, 100)
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -131,7 +131,7 @@ func callsTheWebhook(t *testing.T, command func(t *testing.T, program, file stri
 	}
 	told := func(rid string) {
 		t.Helper()
-		for event := range calls { // events before it may come twice
+		for event := range calls { // earlier events may come twice
 			if event["id"] == rid && event["type"] == "stored" {
 				return
 			}
@@ -153,11 +153,11 @@ func callsTheWebhook(t *testing.T, command func(t *testing.T, program, file stri
 	}
 	stop()
 	missed := remember("told after a restart")
-	defer start("")() // it goes on, and has nothing to say
+	defer start("")() // it continues without new events
 	told(missed)
 }
 
-// waitFor waits until a file is there.
+// waitFor waits until a file exists.
 func waitFor(path string) (err error) {
 	suite.Within(suite.Patience, func() bool {
 		_, err = os.Stat(path)

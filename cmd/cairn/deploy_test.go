@@ -33,7 +33,7 @@ func readDeploy(t testing.TB, path string) string {
 	return string(b)
 }
 
-// TestDeployYAML: every YAML document parses, and the configurations inside are ones a node accepts.
+// TestDeployYAML checks that every YAML document parses, and that nodes accept the configurations inside.
 func TestDeployYAML(t *testing.T) {
 	seen := 0
 	err := filepath.WalkDir(deployDir, func(path string, d fs.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func TestDeployYAML(t *testing.T) {
 	}
 }
 
-// checkPod holds what a pod runs to what the binary has: its hook's command, and the probes' paths.
+// checkPod checks a pod against the binary: the command of its hook, and the paths of its probes.
 func checkPod(t *testing.T, doc map[string]any) {
 	t.Helper()
 	if doc["kind"] != "StatefulSet" {
@@ -125,7 +125,7 @@ func checkPodConfig(t *testing.T, text, host string, id uint32) {
 	c, err := f.Node()
 	peers := 2
 	if id > 3 {
-		peers = 3 // a pod added later knows the first three
+		peers = 3 // a later pod lists the first three
 	}
 	if err != nil || c.Member.NodeID != id || len(c.Member.Peers) != peers || c.Addresses.Advertise != host+".cairn-peers:7440" {
 		t.Errorf("pod %s is %+v, %v", host, c, err)
@@ -149,13 +149,13 @@ func TestComposeConfigurations(t *testing.T) {
 			up.Node.Addresses.Advertise != name+":7440" {
 			t.Errorf("%s: %+v, %v", name, up.Node, err)
 		}
-		if !slices.Contains(up.Local.Disable, "string") { // its files would be below the user's home, which no container has
+		if !slices.Contains(up.Local.Disable, "string") { // its files would be in the user's home directory, which containers lack
 			t.Errorf("%s serves %+v", name, up.Local)
 		}
 	}
 }
 
-// TestEveryMetricNamedExists: dashboards and alerts ask for nothing that no node tells.
+// TestEveryMetricNamedExists checks that dashboards and alerts use only metrics that nodes report.
 func TestEveryMetricNamedExists(t *testing.T) {
 	known := map[string]bool{"up": true}
 	for _, m := range engine.MetricTable {
@@ -185,8 +185,7 @@ func TestEveryMetricNamedExists(t *testing.T) {
 	}
 }
 
-// TestTheUnitAndAlerts: what the systemd unit runs is a command that the binary has, and alerts name runbooks that
-// are there.
+// TestTheUnitAndAlerts checks that the systemd unit runs an existing command, and that alerts name existing runbooks.
 func TestTheUnitAndAlerts(t *testing.T) {
 	commands := regexp.MustCompile(`/usr/local/bin/cairn ([^\n]+)`).FindAllStringSubmatch(readDeploy(t, "systemd/cairn.service"), -1)
 	if len(commands) == 0 || !strings.Contains(readDeploy(t, "systemd/cairn.service"), "\nEnvironment=HOME=/var/lib/cairn\n") {

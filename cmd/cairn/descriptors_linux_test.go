@@ -15,8 +15,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestEveryListenerOutlivesTheLimitOfDescriptors: while a node may open no descriptor, clients wait at each of its
-// listeners; as soon as it may, each listener serves again. The full suite allows a second for that.
+// TestEveryListenerOutlivesTheLimitOfDescriptors lowers a node's limit of descriptors so that it can open none,
+// connects to each listener, and checks that each listener serves again once the limit is raised. The full suite
+// allows one second for that.
 func TestEveryListenerOutlivesTheLimitOfDescriptors(t *testing.T) {
 	t.Parallel()
 	p := cairntest.StartDevIn(t, filepath.Join(shortDir(t), "h"))
@@ -44,7 +45,7 @@ func TestEveryListenerOutlivesTheLimitOfDescriptors(t *testing.T) {
 		if l.addr == "" {
 			t.Fatalf("%s: the node does not say where it is", l.name)
 		}
-		c, err := net.Dial(l.network, l.addr) // the system takes it in before the node does
+		c, err := net.Dial(l.network, l.addr) // the kernel accepts the connection before the node does
 		if err != nil {
 			t.Fatalf("%s: %v", l.name, err)
 		}
@@ -54,7 +55,7 @@ func TestEveryListenerOutlivesTheLimitOfDescriptors(t *testing.T) {
 		}
 		c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
 		if n, err := c.Read(make([]byte, 1)); n > 0 {
-			t.Errorf("%s: served without a descriptor: %d, %v", l.name, n, err) // a reset is not a service
+			t.Errorf("%s: served without a descriptor: %d, %v", l.name, n, err) // a reset is no answer
 		}
 		waiting[i] = c
 	}
@@ -65,7 +66,7 @@ func TestEveryListenerOutlivesTheLimitOfDescriptors(t *testing.T) {
 	for i, l := range listeners {
 		waiting[i].SetReadDeadline(begun.Add(suite.Patience))
 		if _, err := bufio.NewReader(waiting[i]).ReadByte(); isTimeout(err) {
-			t.Errorf("%s: not served again", l.name) // any other end is the node's answer
+			t.Errorf("%s: not served again", l.name) // any other end of the connection is an answer of the node
 		}
 		if took := time.Since(begun); took > time.Second && suite.Count(0, 1, 1) > 0 && !testing.Short() {
 			t.Errorf("%s: served again after %s", l.name, took)

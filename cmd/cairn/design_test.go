@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestDesignNamesWhatIsThere: every Go file and every test that a DESIGN.md names in backquotes exists: the file in
-// that folder, below it, or at that path of the repository.
+// TestDesignNamesWhatIsThere checks that every Go file and test that a DESIGN.md names in backquotes exists: a file
+// in that directory, below it, or at that path of the repository.
 func TestDesignNamesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "one goroutine, in which there is no race")
@@ -60,8 +60,8 @@ func TestDesignNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// fileThere reports whether a name, which may have a *, is a file at that path of the repository, or in dir or below
-// it.
+// fileThere reports whether a name, which may contain a *, matches a file at that path of the repository, or in or
+// below dir.
 func fileThere(files []string, root, dir, name string) bool {
 	for _, f := range files {
 		if ok, _ := filepath.Match(filepath.Join(root, name), f); ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// dialectCluster is three nodes that serve all host dialects, and the node whose clients the subtests are.
+// A dialectCluster has three nodes that serve all host dialects, and the node that the clients of the subtests use.
 type dialectCluster struct {
 	nodes    []*cairntest.Node
 	token    string
@@ -27,9 +27,9 @@ type dialectCluster struct {
 	project  string
 }
 
-// TestDialectsOnACluster takes one cluster from whole to without a quorum. Clients of the host dialects write on a
-// follower and find it on every node; they go on when the leader is killed; with one node left, writes are rejected
-// and reads answer.
+// TestDialectsOnACluster checks clients of the host dialects on a cluster that loses its nodes one by one. They write
+// on a follower and find the writes on every node. They continue after the leader is killed. With one node left,
+// writes are rejected and reads succeed.
 func TestDialectsOnACluster(t *testing.T) {
 	t.Parallel()
 	d := &dialectCluster{project: shortDir(t)}
@@ -42,12 +42,12 @@ func TestDialectsOnACluster(t *testing.T) {
 			t.Fatalf("register: %s", got)
 		}
 	}
-	t.Run("Covenant on every node", d.covenant) // first: it purges all that is there
+	t.Run("Covenant on every node", d.covenant) // first, because it purges everything
 	t.Run("stringd on every node", d.stringd)
 	t.Run("SiftCoder on every node", d.sift)
 	t.Run("SiftCoder's later kinds on a follower", d.siftLater)
 
-	for leader = leaderOf(t, d.nodes); leader == d.follower; leader = leaderOf(t, d.nodes) { // a busy machine may have elected it
+	for leader = leaderOf(t, d.nodes); leader == d.follower; leader = leaderOf(t, d.nodes) { // on a busy machine the follower may have become the leader
 		cairntest.Run(t, "cluster", "transfer", "--node-id", fmt.Sprint(d.nodes[(d.follower+1)%3].Line.NodeID),
 			"--endpoints", d.here().Line.HTTP, "--token", d.token)
 	}
@@ -68,8 +68,8 @@ func TestDialectsOnACluster(t *testing.T) {
 // here returns the follower that the clients of the subtests use.
 func (d *dialectCluster) here() *cairntest.Node { return d.nodes[d.follower] }
 
-// covenant: Covenant on another node finds what one node's clients stored in other dialects, and what it purges is
-// gone on every node.
+// covenant checks that Covenant on another node finds memories that clients of one node stored in other dialects, and
+// that its purges apply to every node.
 func (d *dialectCluster) covenant(t *testing.T) {
 	nodes := d.nodes
 	a, b := covenantOf(t, d.here()), covenantOf(t, nodes[(d.follower+1)%3])
@@ -92,12 +92,12 @@ func (d *dialectCluster) covenant(t *testing.T) {
 	siftDo(t, d.socket, `{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"the quokka smiles"}}`)
 	suite.Eventually(t, "three memories on another node",
 		func() bool { return find(b, "wombat") == 1 && find(b, "axolotl") == 1 && find(b, "quokka") == 1 })
-	sameState(t, nodes) // what is missed below was there
+	sameState(t, nodes) // everything is on all nodes before the purge
 	rs := covenantAsked[covenantRecords](t, b, map[string]any{"kind": "search_memory", "query": "axolotl"}).Records
 	if rs[0].ID != intent.ID || rs[0].Owner.Display != "user@local" {
 		t.Errorf("%+v", rs[0])
 	}
-	for i, p := range nodes { // one operator, and every node can sign for it
+	for i, p := range nodes { // there is one operator, and every node can sign for it
 		c := covenantOf(t, p)
 		covenantAsked[any](t, c, map[string]any{"kind": "grant_capability", "action": fmt.Sprint("test.node", i)})
 		v := covenantAsked[struct {
@@ -123,7 +123,8 @@ func (d *dialectCluster) covenant(t *testing.T) {
 	sameState(t, nodes)
 }
 
-// stringd: what an agent remembers on a follower is found there at once, and on the others at that index.
+// stringd checks that memories that an agent stores on a follower are found there at once, and on the other nodes at
+// that index.
 func (d *dialectCluster) stringd(t *testing.T) {
 	follower := d.here()
 	for i := range 20 {
@@ -155,8 +156,8 @@ func (d *dialectCluster) stringd(t *testing.T) {
 	})
 }
 
-// sift: what is captured on a follower's socket is found there at once, and on the other nodes over the wire and on
-// their sockets. Memories of the wire are seen on the sockets.
+// sift checks that captures on a follower's socket are found there at once, and on the other nodes over the wire
+// protocol and on their sockets. Memories of the wire protocol must be found on the sockets.
 func (d *dialectCluster) sift(t *testing.T) {
 	other := (d.follower + 1) % 3
 	elsewhere := siftOpenAt(t, d.nodes[other].Line.Home, d.project)
@@ -203,7 +204,8 @@ func (d *dialectCluster) sift(t *testing.T) {
 	})
 }
 
-// withoutLeader: the clients of every dialect write on the same node as before, through the new leader.
+// withoutLeader checks that the clients of every dialect can write on the same node as before, through the new
+// leader.
 func (d *dialectCluster) withoutLeader(t *testing.T) {
 	siftDo(t, d.socket, `{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"the heron flew over"}}`)
 	stringDo(t, d.here(), "/remember --ns default the heron came back")
@@ -218,12 +220,12 @@ func (d *dialectCluster) withoutLeader(t *testing.T) {
 	}
 }
 
-// covenantAlone: writes are rejected in Covenant's words, reads go on.
+// covenantAlone checks that writes are rejected with Covenant's error, and that reads succeed.
 func (d *dialectCluster) covenantAlone(t *testing.T) {
 	c := covenantOf(t, d.here())
 	var said []string
 	for range 3 {
-		guard := time.AfterFunc(suite.Patience, func() { c.Close() }) // without an answer there is no rejection
+		guard := time.AfterFunc(suite.Patience, func() { c.Close() }) // a missing answer fails the test
 		_, err := covenantAsks[any](c, map[string]any{"kind": "submit_intent", "text": "no quorum is there"})
 		guard.Stop()
 		if err == nil {
@@ -242,7 +244,8 @@ func (d *dialectCluster) covenantAlone(t *testing.T) {
 	}
 }
 
-// stringdAlone: a write is rejected because there is no leader, not because its time was up; reads go on.
+// stringdAlone checks that a write is rejected for the lack of a leader and not after a timeout, and that reads
+// succeed.
 func (d *dialectCluster) stringdAlone(t *testing.T) {
 	suite.Eventually(t, "stringd to see that there is no leader", func() bool {
 		got, _ := stringExec(t, d.here(), "/cluster")
@@ -257,7 +260,7 @@ func (d *dialectCluster) stringdAlone(t *testing.T) {
 	}
 }
 
-// siftAlone: a capture is rejected, reads go on.
+// siftAlone checks that a capture is rejected and that reads succeed.
 func (d *dialectCluster) siftAlone(t *testing.T) {
 	for i := range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), suite.Patience)

@@ -17,13 +17,13 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// protocol is a protocol of a node: how to store a sentence through it, and how to read the answers to a question.
+// A protocol of a node stores a sentence, and returns the answers to a question.
 type protocol struct {
 	name  string
 	store func(sentence string)
 	shows func(question string) []string
 
-	capture func(text string) (answer string) // nil where a client does not say that a memory is a capture
+	capture func(text string) (answer string) // nil if its memories are not marked as captures
 }
 
 // protocols lists all protocols of a node that store and find memories.
@@ -138,7 +138,7 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 		{"covenant", func(s string) { covenantAsked[any](t, cov, map[string]any{"kind": "submit_intent", "text": s}) },
 			func(q string) (out []string) {
 				for _, r := range covenantAsked[covenantRecords](t, cov, map[string]any{"kind": "search_memory", "query": q}).Records {
-					out = append(out, r.Text+" "+string(r.Metadata)) // its records say what was answered; what was said is beside it
+					out = append(out, r.Text+" "+string(r.Metadata)) // its records have the answer; the sentence is in the metadata
 				}
 				return out
 			}, nil},
@@ -159,9 +159,8 @@ func protocols(t *testing.T, p *cairntest.Node, token string) []protocol {
 	}
 }
 
-// TestWhatOneDialectStoresTheOthersShow: each sentence that is stored through one protocol of a node is found through
-// every other, and can be read there. What is said to Covenant is an answer's question, and the sentence is shown all
-// the same.
+// TestWhatOneDialectStoresTheOthersShow stores a sentence through each protocol of a node, and checks that every
+// other protocol finds and shows it. In Covenant the sentence is the question of an answer, and must be shown too.
 func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(shortDir(t), "home")
@@ -177,13 +176,13 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 		"stringd":  "The ocelot keeps its toys under the stairs",
 		"covenant": "The axolotl moved into the cold tank on Friday", "siftcoder": "the pangolin service answers on port 8443",
 	}
-	all[0].store("The axolotl lives in a tank") // so that Covenant has something to answer
+	all[0].store("The axolotl lives in a tank") // Covenant needs a memory to answer from
 	for _, d := range all {
 		d.store(sentence[d.name])
 	}
 	for _, from := range all {
 		want := sentence[from.name]
-		question := want[:strings.LastIndex(want, " ")] // not the whole: some repeat the question
+		question := want[:strings.LastIndex(want, " ")] // without the last word, because some protocols repeat the question
 		for _, to := range all {
 			if got := to.shows(question); !strings.Contains(strings.Join(got, "\n"), want) {
 				t.Errorf("%s does not show what was stored through %s: %q", to.name, from.name, got)
@@ -192,8 +191,8 @@ func TestWhatOneDialectStoresTheOthersShow(t *testing.T) {
 	}
 }
 
-// TestWeakMatchesAreLeftOut: the command line and stringd leave out what scores less than they are told, and the
-// command line says so.
+// TestWeakMatchesAreLeftOut checks that the command line and stringd omit matches below the requested score, and that
+// the command line says so.
 func TestWeakMatchesAreLeftOut(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

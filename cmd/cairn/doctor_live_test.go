@@ -14,14 +14,14 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestDoctorDoesNotMix: where the environment names a cluster, doctor examines that cluster and says nothing of a
-// home that lies in the working directory; --home examines the home, and its node.
+// TestDoctorDoesNotMix checks that the doctor examines only the cluster that the environment names, and ignores a
+// home in the working directory. With --home it examines that home and its node.
 func TestDoctorDoesNotMix(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, cli.DefaultHome), 0o755); err != nil { // open to others: a finding
+	if err := os.MkdirAll(filepath.Join(dir, cli.DefaultHome), 0o755); err != nil { // readable by others, which the doctor would report
 		t.Fatal(err)
 	}
 	p, other := cairntest.StartDev(t)
@@ -45,8 +45,8 @@ func TestDoctorDoesNotMix(t *testing.T) {
 	}
 }
 
-// TestDoctorKnowsALiveNode: without its token, and with its gateway out of reach, a node that runs is not taken for
-// damaged files.
+// TestDoctorKnowsALiveNode checks that the doctor does not report a running node as damaged files if it has no token
+// and cannot reach the gateway.
 func TestDoctorKnowsALiveNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

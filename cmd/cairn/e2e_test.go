@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { cairntest.Main(m, main, 6) }
 
-// recalled holds the keys of `recall --json` that tests read.
+// recalled has the fields of `recall --json` that tests read.
 type recalled struct {
 	Results []struct {
 		RID   string
@@ -89,8 +89,8 @@ func TestRevokedTokenClosesItsConnection(t *testing.T) {
 	}
 }
 
-// TestLeadersDieAndNothingIsLost: writers write while leaders are killed, or stand still until others have led, and
-// followers are restarted. Every acknowledged memory is on all nodes in the end, none twice, and the states are
+// TestLeadersDieAndNothingIsLost kills leaders, pauses them until others have led, and restarts followers, while
+// clients write. In the end every node must have every acknowledged memory exactly once, and the states must be
 // equal.
 func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	suite.Full(t)
@@ -122,7 +122,7 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 					return
 				}
 				again := rid
-				if i%20 == 0 { // the same key again gives the same memory
+				if i%20 == 0 { // a repeated key returns the same memory
 					if again, err = putOnce(t.Context(), c, m); err != nil {
 						t.Errorf("writer %d: %v", w, err)
 						return
@@ -140,7 +140,7 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range kills {
 		l := leaderOf(t, nodes)
-		if round%3 == 2 { // it wakes as a leader that does not know better
+		if round%3 == 2 { // it resumes as a leader that does not know of its successor
 			nodes[l].Signal(syscall.SIGSTOP)
 			waitForWrites(t, &mu, acked, 100)
 			nodes[l].Signal(syscall.SIGCONT)
@@ -155,7 +155,7 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 		f := (leaderOf(t, nodes) + 1 + rng.IntN(2)) % 3
 		nodes[f].Kill()
 		nodes[f].Launch()()
-		waitForWrites(t, &mu, acked, 100) // every death meets writers at work
+		waitForWrites(t, &mu, acked, 100) // clients write before every kill
 	}
 	cancel()
 	wg.Wait()

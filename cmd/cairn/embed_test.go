@@ -23,8 +23,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// aMirror knows one more model, a small one, and serves it. The test that calls it runs alone, for it changes the
-// table.
+// aMirror adds a small model to the table of known models and serves it. The calling test must run alone, because the
+// table is global.
 func aMirror(t *testing.T) (mirror, from string) {
 	t.Helper()
 	from = berttest.Small().Write(t)
@@ -102,7 +102,7 @@ func TestEmbedVerbs(t *testing.T) {
 	}
 }
 
-// TestDevEmbeds: a dev node embeds what it stores with the model that it is given.
+// TestDevEmbeds checks that a dev node embeds memories with the given model.
 func TestDevEmbeds(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -121,8 +121,8 @@ func TestDevEmbeds(t *testing.T) {
 	}
 }
 
-// TestEmbedUse: a database changes between the models that a running node has in its home, back to the built-in one
-// and to none, and a change can be ended. A model that the node does not have is rejected, and changes nothing.
+// TestEmbedUse changes a database between the models in the home of a running node, back to the built-in one and to
+// none, and cancels a change. A model that the node lacks must be rejected without a change.
 func TestEmbedUse(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -21,8 +21,9 @@ import (
 // nobodyID is the id of a user who owns no files.
 const nobodyID = 65534
 
-// TestTheEnvironmentIsClosed: the master key of a node comes from its environment. A program of the node's own user,
-// as the shells of agents are, reads neither that nor the node's memory; and the system itself no longer has the key.
+// TestTheEnvironmentIsClosed starts a node with its master key in the environment. A program of the node's own user,
+// such as an agent's shell, must be able to read neither the environment nor the memory of the node, and the system
+// must no longer have the key.
 func TestTheEnvironmentIsClosed(t *testing.T) {
 	suite.Full(t)
 	if runtime.GOOS != "linux" {
@@ -38,7 +39,7 @@ func TestTheEnvironmentIsClosed(t *testing.T) {
 	p := &cairntest.Node{T: t,
 		Args: []string{"dev", "--home", filepath.Join(dir, "home"), "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	as := (*syscall.SysProcAttr)(nil)
-	if os.Getuid() == 0 { // root reads everything: the node and the shell are another user's
+	if os.Getuid() == 0 { // root can read everything, so node and shell run as another user
 		as = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobodyID, Gid: nobodyID}}
 		p.Bin = filepath.Join(dir, "cairn")
 		if err := copyFile(os.Args[0], p.Bin); err != nil {
@@ -67,7 +68,7 @@ func TestTheEnvironmentIsClosed(t *testing.T) {
 	}
 }
 
-// copyFile makes a program that any user may run.
+// copyFile copies a program and lets any user run it.
 func copyFile(from, to string) error {
 	b, err := os.ReadFile(from)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestEscapesAreShown: commands for a terminal that others left in texts, namespaces, names and labels reach no
-// terminal, whatever verb prints them. Programs read them as they are, in JSON.
+// TestEscapesAreShown stores terminal escape sequences in texts, namespaces, names and labels, and checks that no
+// command prints them raw. JSON must contain them unchanged.
 func TestEscapesAreShown(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -18,7 +18,7 @@ func TestEscapesAreShown(t *testing.T) {
 	_, home := cairntest.StartDev(t)
 	run := func(args ...string) string {
 		t.Helper()
-		raw, _ := cairntest.Command(t.Context(), append(args, "--home", home)...).CombinedOutput() // an error shows what it refuses
+		raw, _ := cairntest.Command(t.Context(), append(args, "--home", home)...).CombinedOutput() // errors quote the rejected value
 		out := string(raw)
 		if i := strings.IndexAny(out, "\x1b\x07\u009b\r\x7f"); i >= 0 {
 			t.Errorf("cairn %q sends %q", args, out[max(0, i-40):])

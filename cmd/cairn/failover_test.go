@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestWritesGoOnSoonAfterALeaderDies: a leader whose process ended is replaced long before its silence would be
-// noticed. One client keeps trying, and the soonest of three deaths counts, because a split vote now and then is part
-// of the protocol.
+// TestWritesGoOnSoonAfterALeaderDies checks that a leader whose process ends is replaced long before the election
+// timeout. One client keeps retrying. The fastest of three failovers counts, because the protocol allows occasional
+// split votes.
 func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	}
 }
 
-// TestABatchIsAllOrNothing: the leader dies while a thousand memories are on their way in one batch.
+// TestABatchIsAllOrNothing kills the leader during a batch of a thousand memories.
 func TestABatchIsAllOrNothing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestABatchIsAllOrNothing(t *testing.T) {
 		t.Logf("a batch takes %s", time.Since(start))
 	}
 	last, dying := batch(rounds-1), nodes[leaderOf(t, nodes)]
-	c = connect(t, []*cairntest.Node{dying}, token) // no other node is asked
+	c = connect(t, []*cairntest.Node{dying}, token) // connect to the dying node only
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	process := dying.Cmd.Process

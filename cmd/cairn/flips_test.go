@@ -16,9 +16,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestFlippedBitsAreHealed flips bits in files of a member that is down, each of its own kind, and none so that a
-// file looks torn. The member names what it found, is made whole, and answers words, vectors and exports as the
-// others do.
+// TestFlippedBitsAreHealed flips bits in each kind of file of a stopped member, where the file does not look
+// truncated. The member must name the damage, heal, and answer queries by words and by vector, and exports, like the
+// others.
 func TestFlippedBitsAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 			keep(t, c, m, acked)
 		}
 	}
-	write(300) // the index of few memories has no files
+	write(300) // an index of fewer memories has no files
 	anyBit := func(b []byte) []byte { b[rng.IntN(len(b))] ^= 1 << rng.IntN(8); return b }
 	for _, tc := range []struct {
 		files string
@@ -56,7 +56,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		{"raft/snapshots/*.snap", func(b []byte) []byte { return flipBehind(b, "127.0.0.") },
 			[]string{"snapshot unreadable, moved aside", "raft log unreadable, moved aside"},
 			[]string{"raft/snapshot-*.corrupt-*", "raft/log.corrupt-*"}},
-		{"state/*/*.sst", func(b []byte) []byte { // one in each block of rows
+		{"state/*/*.sst", func(b []byte) []byte { // one bit in each block of rows
 			for at := min(600, len(b)/4); at < len(b)*3/4; at += 1000 {
 				b[at] ^= 1
 			}
@@ -65,7 +65,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	} {
 		i := (leaderOf(t, nodes) + 1) % 3
 		p, other := nodes[i], nodes[(i+1)%3]
-		suite.Eventually(t, "two snapshots", func() bool { // the second snapshot comes when the log was cut behind the first
+		suite.Eventually(t, "two snapshots", func() bool { // the second snapshot follows the truncation of the log behind the first
 			write(1)
 			l, err := filepath.Glob(filepath.Join(p.Line.Home, "raft/snapshots/*.snap"))
 			return err == nil && len(l) > 1
@@ -112,7 +112,7 @@ func vectorOf(rng *rand.Rand) (v []float32) {
 	return v
 }
 
-// change changes a file.
+// change modifies a file.
 func change(t *testing.T, path string, f func([]byte) []byte) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -124,7 +124,7 @@ func change(t *testing.T, path string, f func([]byte) []byte) {
 	}
 }
 
-// flipBehind flips a bit of the byte behind a text, wherever that is.
+// flipBehind flips a bit of the byte after a text, wherever the text is.
 func flipBehind(b []byte, text string) []byte {
 	for at := bytes.Index(b, []byte(text)); at >= 0; {
 		at += len(text)
@@ -138,7 +138,7 @@ func flipBehind(b []byte, text string) []byte {
 	return b
 }
 
-// sameFound asks two nodes for all by words, and for the nearest by vector.
+// sameFound checks that two nodes return the same memories by words, and the same nearest ones by vector.
 func sameFound(t *testing.T, p, other *cairntest.Node, token string, rng *rand.Rand, n int) {
 	t.Helper()
 	all, near := wire.NewRecall("lighthouse"), wire.NewRecall("")
@@ -154,7 +154,7 @@ func sameFound(t *testing.T, p, other *cairntest.Node, token string, rng *rand.R
 			}
 			answers[i] = append(answers[i], rids)
 		}
-		slices.Sort(answers[i][0]) // all are alike
+		slices.Sort(answers[i][0]) // all scores are equal
 	}
 	if len(answers[0][0]) != n || len(answers[0][1]) != near.TopK {
 		t.Errorf("it finds %d of %d memories by words, and %d by a vector", len(answers[0][0]), n, len(answers[0][1]))

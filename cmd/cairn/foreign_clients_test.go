@@ -16,11 +16,10 @@ import (
 //go:embed testdata/*.mjs
 var clientScripts embed.FS
 
-// TestMem0Client runs mem0's own client from npm, as it is, against a follower of three nodes whose leader is killed
-// in the middle.
+// TestMem0Client runs mem0's own npm client against a follower of three nodes, and kills the leader in between.
 func TestMem0Client(t *testing.T) { driveClient(t, "mem0.mjs", "mem0ai@3.3.1") }
 
-// TestMemoryStoresClient does the same with Anthropic's own client, and walks all methods of its memory stores.
+// TestMemoryStoresClient does the same with Anthropic's own client, and calls all methods of its memory stores.
 func TestMemoryStoresClient(t *testing.T) {
 	driveClient(t, "memorystores.mjs", "@anthropic-ai/sdk@1.14.0")
 }

@@ -62,7 +62,8 @@ const foreignPage = `async (listeners) => {
   return read;
 }`
 
-// rebound is the script of a page whose own name leads to the listener by now: all its requests have one origin.
+// rebound is the script of a page whose own host name now resolves to the listener, so that all its requests have the
+// same origin.
 const rebound = `async (requests) => {
   const read = [];
   for (const r of requests) {
@@ -73,7 +74,7 @@ const rebound = `async (requests) => {
   return read;
 }`
 
-// applied returns the source of a call of a function with arguments.
+// applied returns the source of a function call with arguments.
 func applied(t *testing.T, function string, args any) string {
 	t.Helper()
 	return fmt.Sprintf("(%s)(%s)", function, mustJSON(t, args))
@@ -82,8 +83,8 @@ func applied(t *testing.T, function string, args any) string {
 // awaited runs a function in the browser and waits for its promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-// TestForeignPage: a page of a foreign origin in a real browser, and one that has its name rebound, try every
-// listener of a dev node that speaks HTTP. They read nothing, nothing runs, nothing is written, and the node goes on.
+// TestForeignPage opens a page of a foreign origin, and one with a rebound host name, in a real browser. They attack
+// every HTTP listener of a dev node, and must neither read, run nor write anything. The node must keep running.
 func TestForeignPage(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "what a browser does")
@@ -102,7 +103,7 @@ func TestForeignPage(t *testing.T) {
 	mark := filepath.Join(shortDir(t), "mark")
 	before := auditRows(t, home)
 
-	type listener struct { // as the page reads it
+	type listener struct { // JSON for the page
 		Base     string    `json:"base"`
 		Requests []request `json:"requests"`
 	}
@@ -112,7 +113,7 @@ func TestForeignPage(t *testing.T) {
 			{"GET", "/metrics", ""}, {"GET", "/v1/stats", ""}, {"POST", "/v1/remember", `{"text":"evil"}`},
 			{"POST", "/v1/recall", `{"query":"x"}`}, {"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`},
 			{"POST", "/v1/admin/tokens", `{"scopes":["admin"]}`}, {"DELETE", "/v1/admin/tokens", ""}}}}
-	for _, l := range slices.Clone(listeners) { // the same, by an address of IPv6 that leads to 127.0.0.1
+	for _, l := range slices.Clone(listeners) { // the same listeners by an IPv6 address that maps to 127.0.0.1
 		listeners = append(listeners, listener{strings.Replace(l.Base, "127.0.0.1", "[::ffff:127.0.0.1]", 1), l.Requests})
 	}
 	port := func(base string) string { u, _ := url.Parse(base); return u.Port() }

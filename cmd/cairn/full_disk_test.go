@@ -11,8 +11,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestANodeKilledOnAFullDiskStarts: it answers reads, rejects writes and says why, the doctor names what may go, and
-// when there is room again it takes writes without a restart.
+// TestANodeKilledOnAFullDiskStarts checks that a node on a full disk answers reads and rejects writes with the
+// reason, that the doctor names files that can be removed, and that the node accepts writes without a restart once
+// there is space.
 func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -31,7 +32,7 @@ func TestANodeKilledOnAFullDiskStarts(t *testing.T) {
 	}
 	release := rafttest.Fill(t, disk)
 	p.Kill()
-	more := rafttest.Fill(t, home) // what the end of the process gave back
+	more := rafttest.Fill(t, home) // the space that the end of the process freed
 	p.Launch()()
 	if out, code := cairntest.Run(t, "recall", "lamp", "--home", home); code != 0 || !strings.Contains(out, "attic") {
 		t.Errorf("recall on a full disk: exit %d, %s", code, out)

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestHandover: what runs before a node is stopped leaves another leading; it does nothing on a follower and on a
-// node alone.
+// TestHandover checks that the command that runs before a node is stopped transfers leadership, and that it does
+// nothing on a follower and on a single node.
 func TestHandover(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -30,7 +30,7 @@ func TestHandover(t *testing.T) {
 		t.Errorf("the old leader after it: %+v", s)
 	}
 	now := -1
-	if !suite.Within(suite.Patience, func() bool { // the cluster may elect again for its own reasons
+	if !suite.Within(suite.Patience, func() bool { // an unrelated election may happen in between
 		now = leaderOf(t, nodes)
 		if out, code := cairntest.Run(t, "cluster", "handover", "--endpoints", nodes[(now+1)%3].Line.HTTP, "--token", token); code != 0 ||
 			!strings.Contains(out, "leads") {

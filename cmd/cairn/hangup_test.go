@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAHangUpStopsANode: a node whose terminal is closed stops as after SIGTERM.
+// TestAHangUpStopsANode checks that a node stops as after SIGTERM if its terminal is closed.
 func TestAHangUpStopsANode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -46,7 +46,7 @@ func importSources(t *testing.T) (args []string) {
 	return args
 }
 
-// stateOf reads a home's export, without the ids and times that each import makes, in order.
+// stateOf returns a home's export in order, without the ids and times, which differ for each import.
 func stateOf(t *testing.T, home string) []string {
 	t.Helper()
 	out, code := cairntest.Run(t, "export", "--home", home)
@@ -68,8 +68,8 @@ func stateOf(t *testing.T, home string) []string {
 	return all
 }
 
-// TestAKilledImportIsRepeated kills `cairn import` of every format at moments spread over its run, and the node with
-// it once: the same command then ends in the state that an import without a kill ends in, and a further one changes
+// TestAKilledImportIsRepeated kills `cairn import` of every format at moments spread over its run, and once the node
+// with it. The repeated command must give the same state as an uninterrupted import, and one more run must change
 // nothing.
 func TestAKilledImportIsRepeated(t *testing.T) {
 	suite.Full(t)

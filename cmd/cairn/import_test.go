@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestImportFromElsewhere: memories of another product, told as it tells them, are recalled here, and what is
-// exported here is taken in again by another node.
+// TestImportFromElsewhere checks that memories in the format of another product are imported and recalled, and that
+// another node can import Cairn's own export.
 func TestImportFromElsewhere(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

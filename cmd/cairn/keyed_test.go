@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// errCondition says that a key was not as the write expected.
+// errCondition is returned if the key is not as the write expects.
 var errCondition = errors.New("the key is not as the request expects")
 
 // A keyedClient reads and writes one key through one surface.
@@ -25,7 +25,7 @@ type keyedClient interface {
 	put(ctx context.Context, key, text string, revision int, once string) error
 }
 
-// overHTTP asks the gateway of one node.
+// overHTTP sends requests to the gateway of one node.
 type overHTTP struct{ base, token string }
 
 func (h overHTTP) ask(ctx context.Context, method, path string, body, answer any) error {
@@ -74,7 +74,7 @@ func (h overHTTP) put(ctx context.Context, key, text string, revision int, once 
 	return h.ask(ctx, "POST", "/v1/put", map[string]any{"key": key, "text": text, "if_revision": revision, "idempotency_key": once}, &m)
 }
 
-// overWire asks by OPERATION.
+// overWire sends OPERATION requests over the wire protocol.
 type overWire struct{ *client.Client }
 
 func (w overWire) read(ctx context.Context, key string) (string, int, error) {
@@ -121,9 +121,10 @@ func (b byCommand) put(ctx context.Context, key, text string, revision int, once
 	return err
 }
 
-// TestKeysWhileALeaderDies: three clients add to one number by compare-and-set, over HTTP, the wire and the command
-// line, the first and the last of them through a follower; the leader is killed in the middle. Each asks again, under
-// the same idempotency key, until it knows, and in the end the number is that of all additions.
+// TestKeysWhileALeaderDies has three clients increment one number by compare-and-set, over HTTP, the wire protocol
+// and the command line; the first and the last use a follower. The leader is killed in between. Each client repeats a
+// request under the same idempotency key until it knows the outcome. In the end the number must equal the number of
+// increments.
 func TestKeysWhileALeaderDies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

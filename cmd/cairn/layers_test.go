@@ -13,7 +13,8 @@ import (
 
 const module = "github.com/cairndb/cairn/"
 
-// rooms says which of our rooms, or packages of them, each room may import. What is not listed may import none.
+// rooms lists, for each top-level folder, the folders or packages that it may import. Folders without a row may import
+// none.
 var rooms = map[string][]string{
 	"wire":  {},
 	"oplog": {},
@@ -24,14 +25,14 @@ var rooms = map[string][]string{
 	"cmd":   {"oplog", "wire", "index", "raft", "node", "local"},
 }
 
-// A layer is a package and the packages of its own room that it imports: these stand above it in the table, so that
-// no arrow runs back up.
+// A layer is a package with the packages of its own top-level folder that it imports. These must precede it in the
+// table, so that the imports have no cycles.
 type layer struct {
 	pkg     string
 	imports []string
 }
 
-// layers are all packages with all arrows between those of one room, the lowest first.
+// layers lists all packages with their imports within the same top-level folder, the lowest first.
 var layers = []layer{
 	{"wire/field", nil},
 	{"wire/large", nil},
@@ -69,7 +70,7 @@ var layers = []layer{
 	{"index/vector", nil},
 	{"index/text/boltfile", nil},
 	{"index/text", []string{"index/exact", "index/text/boltfile"}},
-	{"index/rank", []string{"index/exact", "index/text"}}, // what a question asks about, in time
+	{"index/rank", []string{"index/exact", "index/text"}}, // the time that a question asks about
 	{"index", []string{"index/exact", "index/rank", "index/text", "index/vector"}},
 	{"index/embed/modeldir", nil},
 	{"index/embed/models", nil},
@@ -184,7 +185,7 @@ var layers = []layer{
 	{"cmd/lab", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/lab/history", "cmd/lab/trial"}},
 }
 
-// outer says which other rooms a package may import, where that is less than its room may.
+// outer lists the other top-level folders that a package may import, if that is fewer than its folder may.
 var outer = map[string][]string{
 	"node/api":          {"oplog", "wire"},
 	"node/mcp":          {"oplog", "wire"},
@@ -195,10 +196,10 @@ var outer = map[string][]string{
 	"node/console":      {},
 }
 
-// libraries says which packages, each alone and not what is below it, may import a library that is wanted in one
-// place. Bleve finds text and is compared with; hashicorp/raft is consensus, with its log, its connections and its
-// recovery; pebble is the state; zstd packs frames, entries, snapshots, and what two dialects are sent packed. Our
-// own state is such a library: surfaces and dialects read it through the door.
+// libraries lists, for each library with restricted use, the packages that may import it; packages below them may
+// not. Bleve is for text search and comparisons, hashicorp/raft for consensus, pebble for the state, and zstd for
+// frames, entries, snapshots and two dialects. Our own state is restricted as well: surfaces and dialects read it
+// through the engine.
 var libraries = map[string][]string{
 	"github.com/blevesearch/":        {"index/stock", "index/text"},
 	"github.com/cockroachdb/pebble/": {"oplog/store", "oplog/store/storetest"},
@@ -216,11 +217,11 @@ var libraries = map[string][]string{
 	"go.etcd.io/bbolt":                     {"index/text", "raft/logstore"},
 }
 
-// cobraRoom is the room of verbs and flags.
+// cobraRoom is the top-level folder that may import cobra.
 const cobraRoom = "cmd"
 
-// TestLayers holds the arrows: between rooms, between the packages of each room, and to the libraries that have one
-// place. A package without a row is an error, and so is an arrow of the tables that no import has.
+// TestLayers checks the imports between top-level folders, between the packages of each, and of restricted libraries.
+// Packages without a row are errors, and so are rows that no import uses.
 func TestLayers(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()

@@ -18,18 +18,18 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// links connects members: a proxy stands in front of each, and the others know only the proxy's address. A proxy
-// learns from the hello who is calling, so what happens to a member's frames depends on who receives them.
+// links connects members through proxies, one in front of each; members know only the addresses of the proxies. A
+// proxy learns the caller from its hello, so that a fault can apply to one direction between two members.
 type links struct {
 	t      testing.TB
-	fronts []net.Listener // by the member behind
+	fronts []net.Listener // index: the member behind the proxy
 	behind []string
 
 	mu    sync.Mutex
-	rules [][]fault // what becomes of the words of one for another
+	rules [][]fault // fault on the frames, by sender and receiver
 	moved chan struct{}
 	calls map[*call]struct{}
-	met   [faultKinds]int // how often each fault has met a frame or a caller
+	met   [faultKinds]int // how often each fault has affected a frame or a connection
 	gone  bool
 	tasks sync.WaitGroup
 }
@@ -39,20 +39,20 @@ type fault int
 
 const (
 	passes  fault = iota
-	cut           // connections are closed, open ones and new ones
-	stalled       // connections stay open, and nothing passes until this ends; then it does
-	late          // each frame comes later
-	torn          // now and then a connection ends in the middle of a frame
-	drips         // bytes come one by one
-	flips         // now and then one bit of a frame is another
+	cut           // open and new connections are closed
+	stalled       // connections stay open, and frames wait until the fault ends
+	late          // each frame is delayed
+	torn          // some connections end in the middle of a frame
+	drips         // bytes are sent one by one
+	flips         // a bit of some frames is flipped
 
 	faultKinds
 )
 
 const (
 	lateness = 20 * time.Millisecond
-	tornOnce = 20 // in how many frames
-	flipOnce = 20 // in how many frames
+	tornOnce = 20 // one frame in this many
+	flipOnce = 20 // one frame in this many
 )
 
 // A call is a connection through a proxy.
@@ -68,7 +68,7 @@ func (c *call) close() {
 	}
 }
 
-// newLinks makes proxies for as many members; connect says where they listen, before the first is started.
+// newLinks creates a proxy for each of n members. Connect the members with put before the first starts.
 func newLinks(t testing.TB, n int) *links {
 	t.Helper()
 	l := &links{t: t, behind: make([]string, n), moved: make(chan struct{}), calls: map[*call]struct{}{}}
@@ -83,7 +83,7 @@ func newLinks(t testing.TB, n int) *links {
 	return l
 }
 
-// put puts the proxies between members: what is configured for each is changed.
+// put replaces the addresses in a member's configuration with those of the proxies.
 func (l *links) put(n *config.NodeFile) {
 	i := n.NodeID - 1
 	l.behind[i] = n.Advertise
@@ -133,7 +133,7 @@ func (l *links) all(f fault) {
 	}
 }
 
-// others returns all nodes but one, beginning with the next one.
+// others returns all nodes except one, starting with its successor.
 func (l *links) others(i int) (rest []int) {
 	for n := range len(l.fronts) - 1 {
 		rest = append(rest, (i+1+n)%len(l.fronts))
@@ -151,7 +151,7 @@ func (l *links) accept(to int) {
 	}
 }
 
-// serve connects one who says who it is with whom it calls.
+// serve reads the hello of a caller and connects it to the member behind the proxy.
 func (l *links) serve(near net.Conn, to int) {
 	c := &call{from: -1, to: to, near: near}
 	defer l.forget(c)
@@ -225,20 +225,20 @@ func (l *links) meets(f fault) {
 	l.mu.Unlock()
 }
 
-// hits says how often a fault has met something so far.
+// hits returns how often a fault has affected a frame or a connection so far.
 func (l *links) hits(f fault) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.met[f]
 }
 
-// waitFor returns when a fault has met something so often.
+// waitFor waits until a fault has affected a number of frames or connections.
 func (l *links) waitFor(f fault, times int) {
 	l.t.Helper()
 	suite.Eventually(l.t, fmt.Sprintf("fault %d to meet something", f), func() bool { return l.hits(f) >= times })
 }
 
-// pass carries one frame, the one given or the next, and reports whether there may be another.
+// pass forwards a frame, the given one or the next, and reports whether the connection may have more.
 func (l *links) pass(c *call, dst io.Writer, src *bufio.Reader, from, to int, frame []byte) bool {
 	var err error
 	if frame == nil {
@@ -255,7 +255,7 @@ func (l *links) pass(c *call, dst io.Writer, src *bufio.Reader, from, to int, fr
 	}
 	switch rule {
 	case cut:
-		if from == c.from { // answers to whom may call are not cut
+		if from == c.from { // answers to permitted callers are not cut
 			return false
 		}
 	case late:
@@ -273,7 +273,7 @@ func (l *links) pass(c *call, dst io.Writer, src *bufio.Reader, from, to int, fr
 	case flips:
 		if rand.IntN(flipOnce) == 0 {
 			l.meets(flips)
-			frame[4+rand.IntN(len(frame)-4)] ^= 1 << rand.IntN(8) // behind the length: bytes that a longer one announces would be waited for
+			frame[4+rand.IntN(len(frame)-4)] ^= 1 << rand.IntN(8) // not in the length: the receiver would wait for the missing bytes of a longer frame
 		}
 	case drips:
 		l.meets(drips)
@@ -288,7 +288,7 @@ func (l *links) pass(c *call, dst io.Writer, src *bufio.Reader, from, to int, fr
 	return err == nil
 }
 
-// nextFrame reads a frame as it is.
+// nextFrame reads a frame without decoding it.
 func nextFrame(r io.Reader) ([]byte, error) {
 	head := make([]byte, 4)
 	if _, err := io.ReadFull(r, head); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestRecordsThatTheClusterLostAreImported: while the leader is down, old copies of the homes of the other two are
-// started. They elect one of them, without the records since the copies. When the old leader is started again it
-// keeps its records, and every node names them; it rejoins, and an operator has the cluster take what they wrote.
+// TestRecordsThatTheClusterLostAreImported stops the leader and starts old copies of the homes of the other two
+// nodes. They elect a leader that lacks the records since the copies. The old leader, started again, must keep its
+// records; every node must name them. It rejoins, and an operator imports the lost records into the cluster.
 func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -31,7 +31,7 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 		}
 	}
 	put(nodes, "before the copies")
-	var changed string // later, and forgotten without that
+	var changed string // stored after the copies, then lost
 	for changed = range acked {
 		break
 	}
@@ -39,7 +39,7 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	at := leaderOf(t, nodes)
 	old, others := nodes[at], []*cairntest.Node{nodes[(at+1)%3], nodes[(at+2)%3]}
 	end := func() uint64 { s, _ := statusOf(t, old); return uint64(s.SumIndex) }
-	for copied := uint64(0); copied != end(); { // a record that comes in between is known to the second home, and not to the first
+	for copied := uint64(0); copied != end(); { // repeat if a record arrives between the two copies
 		copied = end()
 		for _, p := range others {
 			if err := p.Stop(); err != nil {
@@ -63,7 +63,7 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	if leaderOf(t, nodes) != at {
 		t.Fatal("another node leads")
 	}
-	if err := old.Stop(); err != nil { // what is committed is on its disk
+	if err := old.Stop(); err != nil { // so that its disk has all committed records
 		t.Fatal(err)
 	}
 	for _, p := range others {

@@ -14,7 +14,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cairntest"
 )
 
-// TestMCPAnswersAllThatWasAsked: requests that come through a pipe which is closed behind them are answered.
+// TestMCPAnswersAllThatWasAsked checks that requests from a pipe are all answered, although the pipe is closed after
+// them.
 func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
@@ -36,8 +37,8 @@ func TestMCPAnswersAllThatWasAsked(t *testing.T) {
 	}
 }
 
-// TestMCPGoesOnBehindWhatIsNoMessage: a line that is not JSON, or no message, is answered with an error; the next one
-// is read.
+// TestMCPGoesOnBehindWhatIsNoMessage checks that a line that is no JSON or no message gets an error, and that the
+// next line is processed.
 func TestMCPGoesOnBehindWhatIsNoMessage(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
@@ -67,7 +68,7 @@ func TestMCPGoesOnBehindWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-// A model's tools over stdin and stdout are the node's own.
+// TestMCPOverStdio checks that the tools over stdin and stdout are those of the node.
 func TestMCPOverStdio(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
@@ -109,7 +110,8 @@ func TestMCPOverStdio(t *testing.T) {
 	}
 }
 
-// TestMCPPassesErrorsOn: an error of the node comes as the node says it, and a node that is away is called that.
+// TestMCPPassesErrorsOn checks that errors of the node are passed on unchanged, and that an unreachable node is
+// reported as such.
 func TestMCPPassesErrorsOn(t *testing.T) {
 	t.Parallel()
 	p, home := cairntest.StartDev(t)
@@ -134,7 +136,7 @@ func TestMCPPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// TestMCPOffersAProfile: --tools chooses what a model is offered.
+// TestMCPOffersAProfile checks that --tools selects the tools that a model gets.
 func TestMCPOffersAProfile(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
@@ -155,8 +157,9 @@ func TestMCPOffersAProfile(t *testing.T) {
 	}
 }
 
-// TestServerMemoryIsImported: the file of @modelcontextprotocol/server-memory becomes the graph that the profile
-// reads, once however often it is imported, and models of the other profiles recall it.
+// TestServerMemoryIsImported checks that the file of @modelcontextprotocol/server-memory becomes the graph of the
+// profile of the same name, once, however often it is imported, and that models with the other profiles can recall
+// it.
 func TestServerMemoryIsImported(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)

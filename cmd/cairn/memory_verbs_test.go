@@ -15,8 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestMemoriesFromTheShell: what a person does with memories besides storing and recalling them, with a node that
-// runs.
+// TestMemoriesFromTheShell runs the commands for memories, except remember and recall, against a running node.
 func TestMemoriesFromTheShell(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -147,7 +146,7 @@ func TestMemoriesFromTheShell(t *testing.T) {
 	says(cairn(0, "stats"), "active_memories", "0")
 }
 
-// TestWatchFromTheShell: what is stored is seen as it is stored, also after the node was away.
+// TestWatchFromTheShell checks that `cairn watch` prints memories as they are stored, also after the node was down.
 func TestWatchFromTheShell(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

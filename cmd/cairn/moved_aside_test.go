@@ -12,8 +12,9 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestStatesMovedAsideArePutBack follows the runbook divergence.md for the day on which two healthy members have
-// moved their states aside and the third, which has its own, is the wrong one: no leader comes, and nothing is lost.
+// TestStatesMovedAsideArePutBack follows the runbook divergence.md for the case that two healthy members have moved
+// their states aside, and the third member, which kept its state, is the wrong one. No leader may appear, and nothing
+// may be lost.
 func TestStatesMovedAsideArePutBack(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

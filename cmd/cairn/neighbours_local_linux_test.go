@@ -25,16 +25,17 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// raw returns a request's bytes on the wire.
+// raw returns the bytes of an HTTP request.
 func raw(r request, host string, head []string) string {
 	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s",
 		r.Method, r.Path, host, len(r.Body), strings.Join(append(head, ""), "\r\n"), r.Body)
 }
 
-// enough bounds how long a neighbour listens to an answer that does not end, such as a stream it should not have got.
+// enough bounds the time for which a client reads an endless answer, such as a stream that the node should have
+// rejected.
 const enough = 20 * time.Second
 
-// said returns what a listener answers to a request of this process.
+// said sends a request from this process and returns the answer.
 func said(t *testing.T, addr, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -46,11 +47,11 @@ func said(t *testing.T, addr, request string) string {
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
-	b, _ := io.ReadAll(c) // what came is looked at, however it ended
+	b, _ := io.ReadAll(c) // an error may follow the answer
 	return string(b)
 }
 
-// saidTo returns what a listener answers to another user's process; one that goes at once hears nothing.
+// saidTo sends a request from a process of another user and returns the answer, or "" if the process ends at once.
 func saidTo(t *testing.T, uid uint32, addr, request string, goes bool) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
@@ -69,13 +70,13 @@ func saidTo(t *testing.T, uid uint32, addr, request string, goes bool) string {
 	var errs strings.Builder
 	c.Stderr = &errs
 	out, err := c.Output()
-	if err != nil && len(out) == 0 { // with an answer: the connection was reset behind it, for the body was not read
+	if err != nil && len(out) == 0 { // after an answer the connection may be reset, because the node did not read the body
 		t.Fatalf("%v: %s", err, errs.String())
 	}
 	return string(out)
 }
 
-// asUser runs f with the rights of another user. Its thread has no others any more, and ends with it.
+// asUser runs f with the rights of another user, on a thread that keeps these rights and ends with f.
 func asUser(t *testing.T, uid int, f func()) {
 	t.Helper()
 	done := make(chan error)
@@ -103,7 +104,7 @@ func rootOnly(t *testing.T) {
 	}
 }
 
-// tempting is a dev node, where everything is on, in a home that another user can walk up to; with an agent and a
+// tempting returns a dev node with everything enabled, in a home that another user can reach, with an agent and a
 // webhook.
 func tempting(t *testing.T) (p *cairntest.Node, home, webhook string) {
 	t.Helper()
@@ -128,14 +129,14 @@ func tempting(t *testing.T) (p *cairntest.Node, home, webhook string) {
 	return p, home, strings.TrimPrefix(w.URL, p.Line.String)
 }
 
-// request describes what a neighbour would like to do over HTTP on this host.
+// A request is an attack over HTTP from this host.
 type request struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Body   string `json:"body"`
 }
 
-// requests are by dialect; each would leave a mark, or show something.
+// requests returns the attacks, by dialect. Each would leave a mark or reveal data.
 func requests(webhook, mark string) map[string][]request {
 	run := "touch " + mark
 	return map[string][]request{
@@ -164,7 +165,7 @@ func requests(webhook, mark string) map[string][]request {
 	}
 }
 
-// unharmed says that none of the requests had an effect.
+// unharmed checks that none of the requests had an effect.
 func unharmed(t *testing.T, p *cairntest.Node, home, mark string, auditBefore int) {
 	t.Helper()
 	if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
@@ -196,24 +197,24 @@ func auditRows(t *testing.T, home string) int {
 	return strings.Count(string(b), "\n")
 }
 
-// TestHostileNeighbours: what a page of a foreign origin, a rebound name and another user of the host send to the
-// dialects over HTTP is rejected whatever it asks, runs nothing, shows nothing and is written nowhere. The same
-// requests of the node's own user are not rejected; another user's are not either, with the token.
+// TestHostileNeighbours sends requests to the HTTP dialects from a page of a foreign origin, from a rebound host
+// name, and from another user of the host. They must be rejected, run nothing, reveal nothing, and be recorded
+// nowhere. The same requests of the node's own user must be accepted, as must those of another user with the token.
 func TestHostileNeighbours(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	p, home, webhook := tempting(t)
 	mark := filepath.Join(shortDir(t), "mark")
-	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"}) // it has settled who the operator is
+	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"}) // wait until the operator of the Covenant dialect is stored
 	before := auditRows(t, home)
 	at := map[string]string{"string": strings.TrimPrefix(p.Line.String, "http://"),
 		"covenant": strings.TrimPrefix(p.Line.CovenantHTTP, "http://")}
 	token := fileText(t, filepath.Join(home, "string.token"))
 	operator := fileText(t, filepath.Join(home, "run", "covenant", "peers", "operator.token"))
 	for _, n := range []struct {
-		name, host string // the listener's own, when empty
+		name, host string // "": the listener's own
 		head       []string
-		uid        int // this process's, when 0
+		uid        int // 0: that of this process
 		goes       bool
 		want       string
 	}{
@@ -273,7 +274,7 @@ func TestHostileNeighbours(t *testing.T) {
 	t.Run("the node's user", func(t *testing.T) {
 		for dialect, addr := range at {
 			for _, r := range requests(webhook, mark)[dialect] {
-				if r.Path == "/events/stream" || r.Path == "/shutdown" || r.Method == "DELETE" { // it does not end, or ends what others need
+				if r.Path == "/events/stream" || r.Path == "/shutdown" || r.Method == "DELETE" { // these do not end, or would break later requests
 					continue
 				}
 				if got := said(t, addr,
@@ -288,8 +289,8 @@ func TestHostileNeighbours(t *testing.T) {
 	})
 }
 
-// TestSocketsAndFilesAreTheUsersOwn: another user can open no socket and no secret of a node, even where only their
-// own modes protect them.
+// TestSocketsAndFilesAreTheUsersOwn checks that another user can open neither sockets nor secrets of a node, even if
+// only their own modes protect them.
 func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 	t.Parallel()
 	rootOnly(t)
@@ -328,9 +329,9 @@ func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 	})
 }
 
-// TestPlantedHome: a node does not start in a home that another user made or may enter, and follows no link that was
-// planted in its own: it says what to do about the first, and leaves the file at the other end alone. A command does
-// not use another user's home in the working directory.
+// TestPlantedHome checks that a node does not start in a home that another user created or may enter, and says what
+// to do, and that it does not follow a link that was planted in its own home. A command must not use another user's
+// home in the working directory.
 func TestPlantedHome(t *testing.T) {
 	t.Parallel()
 	refused := func(dir, want string) {

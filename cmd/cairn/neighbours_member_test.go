@@ -21,7 +21,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// member is a member that the test controls: it has the id, the secret and the key of a node.
+// member returns a member that the test controls, with the id, the secret and the key of a node.
 func member(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wire.RaftHello) *peertest.Peer {
 	t.Helper()
 	return impostor(t, p, id, keyOf(t, p), cluster, hello)
@@ -37,7 +37,7 @@ func keyOf(t *testing.T, p *cairntest.Node) ed25519.PrivateKey {
 	return key
 }
 
-// impostor has the id and the secret of a node, and a key.
+// impostor returns a peer with the id and the secret of a node, and the given key.
 func impostor(t *testing.T, p *cairntest.Node, id uint32, key ed25519.PrivateKey, cluster string, hello wire.RaftHello) *peertest.Peer {
 	t.Helper()
 	up, err := config.Load(p.Args[3], false, func(*config.File) {}, func(string) string { return "" }, slog.New(slog.DiscardHandler))
@@ -52,9 +52,9 @@ func impostor(t *testing.T, p *cairntest.Node, id uint32, key ed25519.PrivateKey
 	return m
 }
 
-// TestTheClusterSecretMakesNoMember: who knows the secret of a running cluster says the id of one of its members
-// after the other, with its own key. Each member rejects it for every purpose. A member whose home is emptied comes
-// back by itself, with a new key; its old key is rejected then.
+// TestTheClusterSecretMakesNoMember connects with the secret of a running cluster and the id of each member in turn,
+// but with a different key. Every member must reject it for every purpose. A member whose home was emptied must
+// rejoin by itself with a new key, after which its old key is rejected.
 func TestTheClusterSecretMakesNoMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -107,9 +107,9 @@ func TestTheClusterSecretMakesNoMember(t *testing.T) {
 	refused(victim, old)
 }
 
-// TestOneMemberHurtsNoOther: the third member of a cluster is in hostile hands, or its memory is wrong, and the
-// others also receive wrong data in their leader's name. They reject data that contradicts what they have applied or
-// that is no record, say so, move nothing aside, keep their votes, and go on without the third.
+// TestOneMemberHurtsNoOther takes over the third member of a cluster, and also sends the others wrong data in their
+// leader's name. They must reject records that contradict their applied ones or are invalid, report that, move
+// nothing aside, keep their votes, and continue without the third.
 func TestOneMemberHurtsNoOther(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -162,10 +162,10 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 		}
 	}
 	put("after one of each")
-	for range 5 { // more than a mistake: the third is not followed any more
+	for range 5 { // repeated, so that the others stop following the third
 		for _, f := range forged[:2] {
 			for _, to := range f.to {
-				_, _ = f.from.Append(t.Context(), to.Line.Cluster, f.RaftAppend) // refused, as above
+				_, _ = f.from.Append(t.Context(), to.Line.Cluster, f.RaftAppend) // rejected, as above
 			}
 		}
 		if err := errors.Join(hostile.Hello(t.Context(), leader.Line.Cluster, transport.ForAsk),
@@ -192,7 +192,7 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	hostile.Close()
 	inItsName.Close()
 	third.Launch()()
-	leader.Kill() // the two that are left elect one of them
+	leader.Kill() // the other two elect a leader
 	if !suite.Within(suite.Patience, func() bool {
 		s, ok := statusOf(t, follower)
 		return ok && s.LeaderID != nil && *s.LeaderID != leader.Line.NodeID

@@ -19,23 +19,22 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// canary is a text in a memory of database "default". It must not be in any answer to a neighbour.
+// canary is a text of a memory in database "default". No answer to an attacker may contain it.
 const canary = "the canary sings at the seventh gate"
 
-// listener is one that other machines reach: what it answers to a neighbour who shows a token, or none, and would
-// read and write.
+// A listener is a port that other machines can reach. try sends the requests of an attacker with a token, or none,
+// and returns the answers.
 type listener struct {
 	name string
 	addr string
 	try  func(t *testing.T, token *string, write bool) (answer string)
-	knew string // what is said to a token that is right, in another database
+	knew string // the answer to a valid token of another database
 
 	unfinished []byte // a large request without its end
 }
 
-// TestHostileNeighboursOfTheNetwork: a client that reaches the ports of a node and does not hold the right token is
-// rejected at each of them, reads nothing, leaves nothing in the log or the audit, and costs a bounded amount of
-// memory.
+// TestHostileNeighboursOfTheNetwork checks that a client without the right token is rejected at every port of a node,
+// reads nothing, leaves no trace in the log and the audit, and costs a bounded amount of memory.
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -59,7 +58,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	neighbours := []struct {
 		name  string
 		token *string
-		write bool // what the token's holder may read is not a secret to it
+		write bool // a holder of the token may read its own database
 		known bool
 	}{
 		{"no token", nil, false, false}, {"no token, writing", nil, true, false},
@@ -109,12 +108,12 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 					held = append(held, nc)
 					mu.Unlock()
 					_ = nc.SetDeadline(time.Now().Add(suite.Patience))
-					_, _ = nc.Write(l.unfinished) // it may have been answered by now
+					_, _ = nc.Write(l.unfinished) // the node may have answered already
 				})
 			}
 			wg.Wait()
 			peak := start
-			for range 50 { // the node reads what was sent, and answers it
+			for range 50 { // until the node has read and answered the request
 				now, _ := procStat(t, pid)
 				peak = max(peak, now)
 				time.Sleep(10 * time.Millisecond)
@@ -154,7 +153,7 @@ func networkListeners(t *testing.T, p *cairntest.Node) []listener {
 	posted := func(path string) []byte {
 		return []byte("POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4194304\r\n\r\n" + body)
 	}
-	frame := []byte("\x00\x00\x1f\xff\x01\x01\x00\x00\x00\x00" + body[:8<<10-16]) // it says that it is longer
+	frame := []byte("\x00\x00\x1f\xff\x01\x01\x00\x00\x00\x00" + body[:8<<10-16]) // the length announces more bytes
 	http := strings.TrimPrefix(p.Line.HTTP, "http://")
 	return []listener{
 		{"wire", p.Line.Wire, func(t *testing.T, token *string, write bool) string {
@@ -203,8 +202,8 @@ func neighbourOverHTTP(t *testing.T, url string, token *string, body string) str
 	return resp.Status + " " + string(b)
 }
 
-// neighbourOnWire shows a token, or none, and then selects database "default" and asks; what each frame was answered
-// with.
+// neighbourOnWire sends a token, or none, selects database "default" and sends requests. It returns the answers to
+// all frames.
 func neighbourOnWire(t *testing.T, addr string, token *string, write bool) string {
 	t.Helper()
 	s := meet(t, addr)
@@ -226,7 +225,7 @@ func neighbourOnWire(t *testing.T, addr string, token *string, write bool) strin
 	}
 	if write {
 		m := wire.NewRemember("a mark")
-		if token != nil && strings.Contains(said.String(), "theirs") { // in its own database it may
+		if token != nil && strings.Contains(said.String(), "theirs") { // allowed in its own database
 			exchange(wire.OpSelectDB, &wire.Name{Name: "default"})
 			return said.String()
 		}
@@ -256,7 +255,7 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 	return said + "\n" + s.ask(op, m)
 }
 
-// written returns all that a write would alter in a node that runs alone: the end of the log, the memories and the
+// written returns everything that a write would alter in a single node: the end of the log, the memories and the
 // audit.
 func written(t *testing.T, p *cairntest.Node) string {
 	t.Helper()

@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// closedServe is a node of `cairn serve` that is told no more in its section [local], where DIR is the directory that
-// its home is in.
+// closedServe starts `cairn serve` with only the given lines in section [local], where DIR stands for the parent
+// directory of the home.
 func closedServe(t *testing.T, local string) *cairntest.Node {
 	t.Helper()
 	dir, base := shortDir(t), cairntest.FreePorts(t, config.PortsEach)
@@ -37,7 +37,7 @@ func closedServe(t *testing.T, local string) *cairntest.Node {
 	return p
 }
 
-// processAsk asks the process surface of a node, which may close the connection instead of an answer.
+// processAsk sends a request to the process surface of a node, which may close the connection instead of answering.
 func processAsk(t *testing.T, p *cairntest.Node, method, params string) string {
 	t.Helper()
 	nc, err := net.Dial("unix", p.Line.Process)
@@ -55,8 +55,9 @@ func processAsk(t *testing.T, p *cairntest.Node, method, params string) string {
 	return line
 }
 
-// TestServeRunsNoShellAndIsNotStopped: a member of a cluster takes no shell's line and no shutdown from its own
-// host's clients, in any dialect, and gives agents no directory but their own, unless its configuration says so.
+// TestServeRunsNoShellAndIsNotStopped checks that a member of a cluster accepts neither shell commands nor a shutdown
+// from clients on its own host, in any dialect, and gives agents access only to their own directories, unless its
+// configuration allows more.
 func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 	t.Parallel()
 	p := closedServe(t, "")
@@ -95,8 +96,8 @@ func TestServeRunsNoShellAndIsNotStopped(t *testing.T) {
 	}
 }
 
-// TestARootThatHoldsTheNode: an agent that may open what lies around the node's home opens nothing of the node's in
-// it.
+// TestARootThatHoldsTheNode checks that an agent with access to the parent directory of the node's home cannot open
+// the node's files through it.
 func TestARootThatHoldsTheNode(t *testing.T) {
 	t.Parallel()
 	p := closedServe(t, "string_roots = [\"DIR\"]\n")
@@ -117,7 +118,8 @@ func TestARootThatHoldsTheNode(t *testing.T) {
 	}
 }
 
-// TestProgramsSeeNoSecrets: what runs for a client has nothing of what configured the node in its environment.
+// TestProgramsSeeNoSecrets checks that programs that run for a client do not inherit the node's configuration in
+// their environment.
 func TestProgramsSeeNoSecrets(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -17,13 +17,14 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// attackedMemory bounds the memory of a node with GOMEMLIMIT=360MiB under each attack of its neighbours. The limit
-// itself is soft: the runtime spends no more than half of the processors on garbage, and lets the heap grow instead.
+// attackedMemory bounds the memory of a node with GOMEMLIMIT=360MiB under each attack. It is above that limit, which
+// is soft: the runtime spends at most half of the CPU on garbage collection and then lets the heap grow.
 var attackedMemory = int64(suite.Count(400, 400, 512)) << 20
 
-// TestNeighboursCostLittle: a database has 200 memories of a megabyte. Its token asks for all of them at once, in
-// each way, many times side by side, and reads slowly or not at all; it opens bodies that never come and connections
-// that never speak. The node stays below attackedMemory, and another database's client is served all the while.
+// TestNeighboursCostLittle attacks a node with a database of 200 memories of 1 MB each. The attacker's token requests
+// all of them, in each way and many times concurrently, and reads slowly or not at all. It also opens bodies that
+// never arrive and connections that stay silent. The node must stay below attackedMemory and serve a client of
+// another database throughout.
 func TestNeighboursCostLittle(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -69,7 +70,7 @@ func TestNeighboursCostLittle(t *testing.T) {
 		"a connection that says naught": "",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.Kill() // what one attack leaves is not the next one's
+			p.Kill() // restart, so that aftereffects of one attack do not count for the next
 			p.Launch()()
 			pid, addr := p.Cmd.Process.Pid, strings.TrimPrefix(p.Line.HTTP, "http://")
 			ctx, over := context.WithTimeout(t.Context(), time.Duration(suite.Count(1, 3, 15))*time.Second)
@@ -79,15 +80,15 @@ func TestNeighboursCostLittle(t *testing.T) {
 				all.Go(func() {
 					nc, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 					if err != nil {
-						return // over its bound
+						return // over the bound of connections
 					}
 					defer nc.Close()
-					if _, err := io.WriteString(nc, head); err == nil && i%3 > 0 { // a third never read
+					if _, err := io.WriteString(nc, head); err == nil && i%3 > 0 { // a third of the clients never read
 						in := io.Reader(nc)
 						if i%3 == 1 {
 							in = io.LimitReader(nc, 64<<10)
 						}
-						all.Go(func() { _, _ = io.Copy(io.Discard, in) }) // it ends with the connection
+						all.Go(func() { _, _ = io.Copy(io.Discard, in) }) // ends with the connection
 					}
 					<-ctx.Done()
 				})
@@ -110,8 +111,7 @@ func TestNeighboursCostLittle(t *testing.T) {
 	}
 }
 
-// ownMemory tells how much memory a process holds. It leaves out the pages of files: the system takes those back when
-// it needs them.
+// ownMemory returns the memory of a process without mapped files, whose pages the system can reclaim.
 func ownMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	for line := range strings.Lines(fileText(t, fmt.Sprintf("/proc/%d/status", pid))) {

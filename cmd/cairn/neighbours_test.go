@@ -17,11 +17,11 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// floodMemory bounds how much more memory a node may hold while anonymous clients flood one of its ports.
+// floodMemory bounds the growth of a node's memory while anonymous clients flood one of its ports.
 const floodMemory = 16 << 20
 
-// anonymousFlood opens connections that each send head and then a body without its last byte, and returns how much
-// memory the node grew by while they were open. answered is told what the node wrote on each connection.
+// anonymousFlood opens connections that each send head and then a body without its last byte. It returns the growth
+// of the node's memory while they were open, and passes the node's answer on each connection to answered.
 func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections int, head string, body []byte, answered func(said string)) (grew int64) {
 	t.Helper()
 	pid := p.Cmd.Process.Pid
@@ -39,11 +39,11 @@ func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections in
 			_ = nc.SetDeadline(time.Now().Add(20 * time.Second))
 			read := make(chan string, 1)
 			go func() {
-				b, _ := io.ReadAll(bufio.NewReader(nc)) // what came before the connection was cut counts
+				b, _ := io.ReadAll(bufio.NewReader(nc)) // data before the end of the connection counts
 				read <- string(b)
 			}()
 			if _, err := io.WriteString(nc, head); err == nil {
-				_, _ = nc.Write(body) // a node that has answered takes no more
+				_, _ = nc.Write(body) // fails after the node has answered
 			}
 			answered(<-read)
 		})
@@ -61,8 +61,8 @@ func anonymousFlood(t *testing.T, p *cairntest.Node, addr string, connections in
 	}
 }
 
-// TestAnonymousFloodsHoldNoMemory: a body is read for a client that has shown a right token and for no other, so that
-// 300 anonymous connections of 4 MiB each are rejected at once and cost their connections.
+// TestAnonymousFloodsHoldNoMemory checks that a node reads a body only for clients with a valid token: it must reject
+// 300 anonymous connections with 4 MiB each at once, at the cost of the connections only.
 func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

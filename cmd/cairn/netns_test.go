@@ -21,8 +21,8 @@ type lan struct {
 	subnet string
 }
 
-// machineLinks is held for writing by a test that takes links of this machine away and puts them back, and for
-// reading by those with a browser, which drops its requests when a link comes or goes.
+// machineLinks is write-locked by a test that removes and restores network links of this machine, and read-locked by
+// tests with a browser, because browsers drop their requests when a link changes.
 var machineLinks sync.RWMutex
 
 func ip(args ...string) error {
@@ -34,10 +34,10 @@ func ip(args ...string) error {
 }
 
 func (l *lan) space(i int) string { return fmt.Sprintf("cairn%d-%d", l.id, i+1) }
-func (l *lan) port(i int) string  { return fmt.Sprintf("cn%dp%d", l.id, i+1) } // of the bridge, towards node i
+func (l *lan) port(i int) string  { return fmt.Sprintf("cn%dp%d", l.id, i+1) } // the port of the bridge to node i
 func (l *lan) addr(i int) string  { return fmt.Sprintf("%s.%d", l.subnet, i+1) }
 
-// newLAN makes one for n nodes, or says why it cannot be made.
+// newLAN creates a lan for n nodes. It skips the test if it cannot.
 func newLAN(t testing.TB, n int) *lan {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
@@ -49,7 +49,7 @@ func newLAN(t testing.TB, n int) *lan {
 	bridge := fmt.Sprintf("cn%dbr", l.id)
 	t.Cleanup(func() {
 		for i := range n {
-			_ = ip("link", "del", l.port(i)) // what was not made is not there
+			_ = ip("link", "del", l.port(i)) // a link that was not created is an error
 			_ = ip("netns", "del", l.space(i))
 		}
 		_ = ip("link", "del", bridge)
@@ -71,11 +71,12 @@ func newLAN(t testing.TB, n int) *lan {
 	return l
 }
 
-// cut and join take a node off the network and put it back.
+// cut and join disconnect a node from the network and connect it again.
 func (l *lan) cut(i int)  { l.must(ip("link", "set", l.port(i), "down")) }
 func (l *lan) join(i int) { l.must(ip("link", "set", l.port(i), "up")) }
 
-// deafen drops a node's incoming packets but not its outgoing ones; false if the kernel does not support that.
+// deafen drops a node's incoming packets but not its outgoing ones. It returns false if the kernel does not support
+// that.
 func (l *lan) deafen(i int) bool {
 	return exec.Command("tc", "qdisc", "add", "dev", l.port(i), "root", "netem", "loss", "100%").Run() == nil
 }
@@ -93,9 +94,10 @@ func (l *lan) must(err error) {
 	}
 }
 
-// TestNetworkNamespaces runs three nodes as if on three machines, takes each kind of node off the network, makes one
-// deaf and cuts all of them apart, while clients write. What is left of a majority goes on, nothing is acknowledged
-// without one, and when all is joined again the nodes hold the same, with every acknowledged write once.
+// TestNetworkNamespaces runs three nodes in separate network namespaces. While clients write, it disconnects the
+// leader and followers, drops the incoming packets of a node, and separates all nodes. A remaining majority must
+// continue, nothing may be acknowledged without one, and after the nodes are reconnected all must have the same state
+// with every acknowledged write once.
 func TestNetworkNamespaces(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -137,7 +139,7 @@ func TestNetworkNamespaces(t *testing.T) {
 	for i := range 3 {
 		l.cut(i)
 	}
-	rest(t.Context(), 2*time.Second) // what was under way ends
+	rest(t.Context(), 2*time.Second) // let pending requests end
 	before := d.count()
 	rest(t.Context(), 2*time.Second)
 	if n := d.count(); n != before {

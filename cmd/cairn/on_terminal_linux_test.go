@@ -26,7 +26,7 @@ type terminal struct {
 	said strings.Builder
 }
 
-// onTerminal starts a command there. It is killed when the test ends.
+// onTerminal starts a command on a terminal, and kills it when the test ends.
 func onTerminal(t testing.TB, env []string, args ...string) *terminal {
 	t.Helper()
 	c := cairntest.Command(t.Context(), args...)
@@ -55,7 +55,7 @@ func onTerminal(t testing.TB, env []string, args ...string) *terminal {
 	return x
 }
 
-// Type sends what a person types.
+// Type sends the keys of a user.
 func (x *terminal) Type(keys string) {
 	x.t.Helper()
 	if _, err := x.master.WriteString(keys); err != nil {
@@ -63,7 +63,7 @@ func (x *terminal) Type(keys string) {
 	}
 }
 
-// Shows waits until the command has written a text since it was last asked, and returns what it wrote till then.
+// Shows waits until the command has written a text since the last call, and returns its output up to then.
 func (x *terminal) Shows(text string) (till string) {
 	x.t.Helper()
 	if !suite.Within(suite.Patience, func() bool {
@@ -86,7 +86,7 @@ func (x *terminal) Shows(text string) (till string) {
 	return till
 }
 
-// Raw reports whether keys reach the command one by one.
+// Raw reports whether the terminal passes keys to the command one by one.
 func (x *terminal) Raw() bool {
 	x.t.Helper()
 	mode, err := unix.IoctlGetTermios(int(x.master.Fd()), unix.TCGETS)

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// TestSecurityNamesItsTests: each line of the tables of deploy/SECURITY.md names tests, and all that it names are
-// there.
+// TestSecurityNamesItsTests checks that each row of the tables of deploy/SECURITY.md names tests, and that all named
+// tests exist.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	pageNamesTests(t, "SECURITY.md")
 }
 
-// TestCorrectnessNamesItsTests: so does deploy/CORRECTNESS.md.
+// TestCorrectnessNamesItsTests checks the same for deploy/CORRECTNESS.md.
 func TestCorrectnessNamesItsTests(t *testing.T) {
 	t.Parallel()
 	pageNamesTests(t, "CORRECTNESS.md")
@@ -72,8 +72,8 @@ func testsBelow(t *testing.T, root string) map[string]bool {
 	return there
 }
 
-// TestWorksWithIsTried: each line of the README's table "Works with" names tests that are there. What it says to set,
-// and the version that it names, are in what these tests run.
+// TestWorksWithIsTried checks that each row of the README's table "Works with" names existing tests, and that these
+// tests use the settings and the version in the row.
 func TestWorksWithIsTried(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(deployDir, "..")
@@ -111,7 +111,7 @@ func TestWorksWithIsTried(t *testing.T) {
 	}
 }
 
-// plainCode writes the arguments of a call like the words of a command.
+// plainCode converts the arguments of a function call into the words of a command.
 func plainCode(s string) string { return strings.NewReplacer(`"`, "", ",", "").Replace(s) }
 
 // whatTestsRun returns the text of all tests, of the scripts that they run, and of .ci/run.

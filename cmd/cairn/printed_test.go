@@ -25,14 +25,14 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// printedCommands are the command lines of cairn that a person can read: in the pages, between backquotes or
-// indented, in what help says, and between backquotes in messages, hints and the console. Each comes with a place
-// where it stands.
+// printedCommands returns the command lines of cairn that users can read, each with a place where it is printed: in
+// the pages, indented or between backquotes; in help texts; and between backquotes in messages, hints and the
+// console.
 func printedCommands(t *testing.T, repository string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	add := func(where, line string) {
-		line, _, _ = strings.Cut(line, "  ") // what it does is said behind it
+		line, _, _ = strings.Cut(line, "  ") // an explanation follows two spaces
 		line, _, _ = strings.Cut(line, " | ")
 		line, _, _ = strings.Cut(line, " > ")
 		line, _, _ = strings.Cut(line, " #")
@@ -84,8 +84,8 @@ func printedCommands(t *testing.T, repository string) map[string]string {
 	return all
 }
 
-// elsewhere are the printed commands that need more than a node and its files: those that begin with words are parsed
-// here as they are printed, and run by another test.
+// elsewhere lists the printed commands that need more than a node and its files, by their first words, with the test
+// that runs them. This test only parses them.
 var elsewhere = map[string]string{
 	"bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench compare": "TestBenchLoadPrintsWhatWasAchieved",
 	"bench recall": "TestRecallAgainst", "bench write": "TestBenchWrite",
@@ -114,8 +114,9 @@ var elsewhere = map[string]string{
 	"sift": "TestSiftVerbs", "status --endpoints": "TestREADMETLS",
 }
 
-// TestEveryPrintedCommandRuns: each command that pages and help print is one that the binary takes, with its flags
-// and as many arguments, and runs: here, on a node that has what it names, or in the test that elsewhere names.
+// TestEveryPrintedCommandRuns checks that the binary accepts each command that pages and help texts print, with its
+// flags and number of arguments, and that it runs: here, on a node with the objects that it names, or in the test
+// that elsewhere names.
 func TestEveryPrintedCommandRuns(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "many commands, each a process")
@@ -132,7 +133,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	cairntest.StartDevIn(t, home)
 	named := someNames(t, home)
 	printed := printedCommands(t, repository)
-	for _, line := range slices.Sorted(maps.Keys(printed)) { // in one order: some commands change what others name
+	for _, line := range slices.Sorted(maps.Keys(printed)) { // sorted, because some commands change objects that others name
 		where := printed[line]
 		for _, line := range alternatives(line) {
 			argv, err := shell.Words(line)
@@ -163,7 +164,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 				}
 			}
 			patience := time.Minute
-			if slices.Contains(argv, "--watch") || slices.Contains(argv, "tail") || slices.Contains(argv, "watch") { // until it is interrupted
+			if slices.Contains(argv, "--watch") || slices.Contains(argv, "tail") || slices.Contains(argv, "watch") { // these run until they are interrupted
 				patience = time.Second
 			}
 			stdin := ""
@@ -193,7 +194,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	}
 }
 
-// alternatives returns the commands of a line: a|b means either, and && separates commands.
+// alternatives returns the commands of a line. a|b means either, and && separates commands.
 func alternatives(line string) (lines []string) {
 	for part := range strings.SplitSeq(line, " && ") {
 		fields := strings.Fields(part)
@@ -209,7 +210,7 @@ func alternatives(line string) (lines []string) {
 	return lines
 }
 
-// parsed fails the test unless the binary takes a command as it is printed. One that is only mentioned lacks its
+// parsed fails the test unless the binary accepts a command as printed. A command that is only mentioned lacks its
 // arguments, or the value of its last flag.
 func parsed(t *testing.T, where string, argv []string) (mention bool) {
 	t.Helper()
@@ -234,7 +235,7 @@ func parsed(t *testing.T, where string, argv []string) (mention bool) {
 	if err := c.ParseFlags(rest); err != nil {
 		t.Errorf("%s: cairn %s: %v", where, at, err)
 	}
-	for _, f := range regexp.MustCompile(`(?:^|[^[])--([a-z-]+)`).FindAllStringSubmatch(c.Use, -1) { // what it cannot do without
+	for _, f := range regexp.MustCompile(`(?:^|[^[])--([a-z-]+)`).FindAllStringSubmatch(c.Use, -1) { // required flags
 		mention = mention || !c.Flags().Changed(f[1])
 	}
 	if err := c.ValidateArgs(c.Flags().Args()); err != nil {
@@ -246,7 +247,7 @@ func parsed(t *testing.T, where string, argv []string) (mention bool) {
 	return mention || c.HasSubCommands()
 }
 
-// someNames stores what printed commands speak of, and names it as they do.
+// someNames creates the objects that printed commands name, and returns the replacer that inserts their names.
 func someNames(t *testing.T, home string) *strings.Replacer {
 	t.Helper()
 	do := func(args ...string) string {

@@ -17,14 +17,14 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A node's child processes end with it, however the node ends.
+// TestNodeTakesItsProcessesAlong checks that a node's child processes end with it, however it ends.
 func TestNodeTakesItsProcessesAlong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	for _, how := range []string{"SIGTERM", "server.shutdown"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			home, err := os.MkdirTemp("", "h") // a socket's path is short
+			home, err := os.MkdirTemp("", "h") // the path of a socket must be short
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\n%s", err, p.Log)
 			}
-			suite.Eventually(t, "the end of the process's group", func() bool { // init has its orphans to reap
+			suite.Eventually(t, "the end of the process's group", func() bool { // init must reap the orphans
 				return errors.Is(syscall.Kill(-r.Result.Pid, 0), syscall.ESRCH)
 			})
 			if _, err := os.Lstat(p.Line.Process); !errors.Is(err, os.ErrNotExist) {
@@ -77,7 +77,8 @@ func TestNodeTakesItsProcessesAlong(t *testing.T) {
 	}
 }
 
-// The program goes by two names and takes its flags with one dash or two, under either.
+// TestProcessUnderBothNames checks that the program has two names, and accepts flags with one dash or two under
+// either.
 func TestProcessUnderBothNames(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -106,7 +107,7 @@ func TestProcessUnderBothNames(t *testing.T) {
 		cmd.Args[0] = c.name
 		var out, errs strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &errs
-		_ = cmd.Run() // its code is looked at
+		_ = cmd.Run() // the exit code is checked below
 		if code := cmd.ProcessState.ExitCode(); code != c.code || errs.String() != c.stderr || !strings.HasPrefix(out.String(), c.stdout) ||
 			(c.stdout == "") != (out.Len() == 0) {
 			t.Errorf("%s %q: exit %d, %q, %q", c.name, c.args, code, out.String(), errs.String())
@@ -114,7 +115,8 @@ func TestProcessUnderBothNames(t *testing.T) {
 	}
 }
 
-// TestAReleaseKnowsItsCommitAsClaustrum: what the linker of a release sets is in claustrum's version too.
+// TestAReleaseKnowsItsCommitAsClaustrum checks that claustrum's version has the values that the linker sets in a
+// release.
 func TestAReleaseKnowsItsCommitAsClaustrum(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -24,17 +24,17 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// vectorToken is the token of all servers in the vectors.
+// vectorToken is the token of every server in the vectors.
 const vectorToken = " a token with spaces "
 
-// TestProcessVectors replays recorded requests against the process surface and compares its answers byte by byte: in
-// this process, as the program of its own, and in a node.
+// TestProcessVectors replays recorded requests against the process surface and compares its answers byte by byte, in
+// three forms: in this process, as a separate program, and in a node.
 //
-// A vector is a JSON object on a line: a name, steps that set the scene, one request, and what is expected. Steps are
-// "# text", "sh: script" run in a fresh directory, "rpc: line" sent and waited for, "exit: id" and "frame: id"
-// waiting for a process's frames, and "conn: new". ${D} is the directory, ${TOK} the token, ${U} a prefix for ids.
-// Expected is one line, "re:" and a pattern, CLOSED, or a list of lines that arrive in this order, others between
-// them.
+// A vector is a JSON object on a line: a name, preparatory steps, one request, and the expected answer. Steps are "#
+// text", "sh: script", which runs in a fresh directory, "rpc: line", which is sent and waits for its answer, "exit:
+// id" and "frame: id", which wait for a frame of a process, and "conn: new". ${D} is the directory, ${TOK} the token,
+// and ${U} a prefix for ids. The expected answer is a line, "re:" and a pattern, CLOSED, or a list of lines that
+// arrive in this order, possibly with others in between.
 func TestProcessVectors(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/process/vectors.jsonl")
@@ -61,7 +61,7 @@ func listenAlone(t *testing.T, dir string) (socket string) {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	go func() { // the program closes its server when it is told to stop
+	go func() { // like the program, which closes its server when it stops
 		<-s.Done()
 		s.Close()
 		close(ended)
@@ -109,10 +109,10 @@ type recording struct {
 	Expect  json.RawMessage `json:"expect"`
 }
 
-// replayVectors replays all vectors. open starts a server for one that may end it; others share one.
+// replayVectors replays all vectors. open starts a server for a vector that may end it; the others share one.
 func replayVectors(t *testing.T, raw []byte, open func(t *testing.T, dir string) (socket string)) {
 	fresh := func(t *testing.T) string {
-		dir, err := os.MkdirTemp("", "h") // a socket's path is short
+		dir, err := os.MkdirTemp("", "h") // the path of a socket must be short
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func replayVectors(t *testing.T, raw []byte, open func(t *testing.T, dir string)
 	}
 }
 
-// replay is the state of replaying a vector.
+// A replay is the state of replaying a vector.
 type replay struct {
 	t                   *testing.T
 	socket, dir, unique string
@@ -221,8 +221,8 @@ func (r *replay) step(step string) {
 	}
 }
 
-// await looks at what came already, then at what comes. It takes the line away and leaves the others: a process may
-// answer before the server has answered for it.
+// await waits for a line, among those received before and then the next ones. It removes the line and keeps the
+// others, because a process may answer before the server acknowledges the request.
 func (r *replay) await(want func(string) bool) {
 	r.t.Helper()
 	i := slices.IndexFunc(r.seen, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// behindProxies starts three nodes that know each other only by the addresses of proxies.
+// behindProxies starts three nodes that know only the proxies' addresses of each other.
 func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 	t.Helper()
 	l := newLinks(t, 3)
@@ -21,9 +21,9 @@ func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 	return l, nodes, token
 }
 
-// TestMembersBehindProxies has real processes reach each other through proxies only, which do in turn what networks
-// do. Clients write all the while: as long as a majority hears each other they go on, and in the end every node holds
-// the same, with all that was acknowledged once.
+// TestMembersBehindProxies connects real processes only through proxies, which simulate network faults in turn, while
+// clients write. As long as a majority is connected the writes must continue, and in the end every node must have the
+// same state with every acknowledged write once.
 func TestMembersBehindProxies(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestMembersBehindProxies(t *testing.T) {
 	for _, tc := range []struct {
 		while string
 		fault fault
-		times int // it has to meet something
+		times int // minimum number of effects of the fault
 		put   func(f fault, lead, other, third int)
 	}{
 		{"while no follower hears the leader", stalled, 1, func(f fault, lead, other, third int) { l.set(f, lead, other, third) }},
@@ -58,7 +58,7 @@ func TestMembersBehindProxies(t *testing.T) {
 		d.goesOn("after that")
 	}
 	nothingAcknowledged(t, l, nodes, token)
-	for range suite.Count(1, 3, 300) { // whatever comes of it while it lasts
+	for range suite.Count(1, 3, 300) { // writes may fail while the fault lasts
 		for from := range 3 {
 			for _, to := range l.others(from) {
 				l.set(fault(rand.IntN(int(faultKinds))), from, to)
@@ -71,7 +71,7 @@ func TestMembersBehindProxies(t *testing.T) {
 	d.checkAll(nodes, token)
 }
 
-// nothingAcknowledged cuts every link: what is requested from then on is not acknowledged.
+// nothingAcknowledged cuts every link and checks that no later write is acknowledged.
 func nothingAcknowledged(t *testing.T, l *links, nodes []*cairntest.Node, token string) {
 	t.Helper()
 	c := connect(t, nodes, token)

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestNoCIsCompiled holds that the README's commands compile no library in C where cgo is on, as it is wherever gcc
-// is installed. Pebble's allocator calls the C library and brings no code of its own.
+// TestNoCIsCompiled checks that the README's commands compile no C library if cgo is enabled, which is the default
+// where gcc is installed. Pebble's allocator calls the C library but has no C code.
 func TestNoCIsCompiled(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestNoCIsCompiled(t *testing.T) {
 	}
 }
 
-// TestTheLabIsNotShipped: the binary links nothing of the engines that it is compared with, of the lab, or of a
+// TestTheLabIsNotShipped checks that the binary does not link the engines that it is compared with, the lab, or a
 // checker.
 func TestTheLabIsNotShipped(t *testing.T) {
 	t.Parallel()

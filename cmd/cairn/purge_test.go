@@ -26,12 +26,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// purgedWord occurs in a text that is purged. The extractor treats the name as an entity.
+// purgedWord occurs in a purged text. The extractor recognizes it as the name of an entity.
 const purgedWord = "quixotelyn"
 
-// findMarked names the files under a directory that hold the marked word in any case of its letters. Snapshots and
-// ranges of the log are compressed: it restores a snapshot and searches the files, and searches the entries and rows
-// of a range.
+// findMarked returns the files under a directory that contain purgedWord in any case. Snapshots and ranges of the log
+// are compressed, so it restores a snapshot and searches the resulting files, and searches the entries and rows of a
+// range.
 func findMarked(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	storetest.Files(t, dir, func(path string, held []byte) {
@@ -48,8 +48,8 @@ func findMarked(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// unpacked is the directory of a state that is made of a snapshot. Behind the state, a file of Raft's has its
-// description.
+// unpacked restores the state from a snapshot and returns its directory. A file of Raft has the snapshot's
+// description after the state.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -72,7 +72,7 @@ func unpacked(t *testing.T, path string) string {
 			t.Fatal(err)
 		}
 		size -= 8 + int64(binary.BigEndian.Uint32(end))
-		if size == 0 { // the state is in a checkpoint, which is searched as it is
+		if size == 0 { // the state is in a checkpoint, whose files are searched directly
 			return dir
 		}
 	}
@@ -86,13 +86,13 @@ func unpacked(t *testing.T, path string) string {
 	return dir
 }
 
-// TestNoByteSurvivesAPurge: what was purged is in no file of three running members soon after, in none of a member
-// that joins with an empty home after it, and in no new backup; before, it was in all of them.
+// TestNoByteSurvivesAPurge checks that a purged text, which all files had before, soon is in no file of three running
+// members, in no file of a member that joins later with an empty home, and in no new backup.
 func TestNoByteSurvivesAPurge(t *testing.T) { noByteSurvives(t, false) }
 
-// TestForgottenForGood: the same of memories that are forgotten for good, through a follower. They are read by no id,
-// a node proves that they are gone without saying what they said, and their texts are rejected, which no file keeps
-// either.
+// TestForgottenForGood checks the same for memories that are forgotten for good, through a follower. They cannot be
+// read by id, a node proves that they were erased without revealing their text, and a new memory with the same text
+// is rejected, although no file has the text.
 func TestForgottenForGood(t *testing.T) { noByteSurvives(t, true) }
 
 func noByteSurvives(t *testing.T, forGood bool) {
@@ -119,7 +119,7 @@ func noByteSurvives(t *testing.T, forGood bool) {
 	kept := strings.TrimSpace(at("remember", "the locker of Quixotelyn is 12", "--namespace", "lockers"))
 	at("correct", kept, "the locker is free", "--reason", "moved out")
 	sameState(t, nodes)
-	for _, p := range nodes { // what is in a node's memory is written when it stops
+	for _, p := range nodes { // a node writes its memory tables when it stops
 		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +170,7 @@ func noByteSurvives(t *testing.T, forGood bool) {
 	}
 	var v map[string]any
 	if forGood {
-		l = (l + 1) % 3 // a follower passes it on
+		l = (l + 1) % 3 // a follower forwards it
 		at("forget", kept, "--for-good", "--revisions", "0", "--yes")
 		v = eraseAll(t, call)
 		for _, text := range []string{marked, strings.ToUpper(marked)} {
@@ -227,7 +227,7 @@ func noByteSurvives(t *testing.T, forGood bool) {
 	if b := backup(chain); b.Since == 0 || len(findMarked(t, chain)) != 1 {
 		t.Errorf("the backup behind the one from before the purge holds it, or is a whole state: %+v", b)
 	}
-	for _, p := range nodes { // what memory held is written when a member stops
+	for _, p := range nodes { // a member writes its memory tables when it stops
 		if err := p.Stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func noByteSurvives(t *testing.T, forGood bool) {
 	}
 }
 
-// eraseAll forgets all memories for good, and looks at what is left of the first.
+// eraseAll forgets all memories for good, and checks the remains of the first.
 func eraseAll(t *testing.T, call func(method, path, body string) map[string]any) map[string]any {
 	t.Helper()
 	request := map[string]any{"filter": map[string]any{"@namespace": "default", "@created_at": map[string]any{"gt": "2020-01-01"}}}

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestQuarantineFromTheShell: a crawler's token holds what it says of the web, an owner sees it wait, lets one in and
-// rejects another, and each command names who wrote what.
+// TestQuarantineFromTheShell stores memories with a crawler's token, which puts them in quarantine. An owner lists
+// them, releases one and rejects another. Each command must name the writer of each memory.
 func TestQuarantineFromTheShell(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)

@@ -17,9 +17,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestREADMEThreeNodes runs what the README shows of three nodes, with their script: they are started, asked, one of
-// them is killed, and the others go on. Only the ports are other ones, and the node that is killed is made the leader
-// first.
+// TestREADMEThreeNodes runs the README's section about three nodes with its script: it starts the nodes, queries
+// them, kills one, and checks that the others continue. It changes the ports, and first makes the killed node the
+// leader.
 func TestREADMEThreeNodes(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -44,14 +44,14 @@ func TestREADMEThreeNodes(t *testing.T) {
 	}
 	env := append(os.Environ(), "CAIRN_BIN="+bin, cairntest.AsCairn+"=1")
 	c.Dir, c.Env, c.Stderr = dir, env, said
-	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // it stops the nodes
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // the script stops the nodes
 	c.WaitDelay = 20 * time.Second
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cancel()
-		_ = c.Wait() // it was told to stop
+		_ = c.Wait() // the script was stopped by a signal
 		if t.Failed() {
 			t.Logf("the script said: %s", said)
 		}
@@ -59,7 +59,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 	exported, printed := "", 0
 	last := regexp.MustCompile(`node 3  pid \d+`)
 	suite.Eventually(t, "three nodes that serve", func() bool { return last.MatchString(said.String()) })
-	for _, line := range regexp.MustCompile(`(?m)^  \S.*$`).FindAllString(said.String(), -1) { // as it is printed, in another directory
+	for _, line := range regexp.MustCompile(`(?m)^  \S.*$`).FindAllString(said.String(), -1) { // the commands as printed, in another directory
 		if strings.Contains(line, "export ") {
 			exported = line
 			continue
@@ -82,7 +82,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 			continue
 		case strings.HasPrefix(line, "kill"):
 			killed = true
-			// a busy machine may elect another
+			// on a busy machine another node may become the leader
 			lines = append(lines,
 				"until ./cluster/cairn status | grep '1 \\*.*Leader'; do ./cluster/cairn cluster transfer --node-id 1 || sleep 0.1; done")
 			line = strings.Replace(line, "PID", pid, 1)
@@ -105,8 +105,8 @@ func TestREADMEThreeNodes(t *testing.T) {
 	}
 }
 
-// TestSeveralMachinesAsPrinted runs the commands with which deploy/OPERATE.md makes the configuration of a cluster on
-// several machines, where files that are made are readable by others, as usual.
+// TestSeveralMachinesAsPrinted runs the commands of deploy/OPERATE.md that create the configuration of a cluster on
+// several machines, with the usual umask, under which new files are readable by others.
 func TestSeveralMachinesAsPrinted(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../deploy/OPERATE.md")

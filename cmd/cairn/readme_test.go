@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// section returns the text that the pages have under a heading.
+// section returns the text of the pages under a heading.
 func section(t *testing.T, pages, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(pages, "\n## "+heading+"\n")
@@ -46,8 +46,8 @@ func indented(text string) (commands []string) {
 
 var snippet = regexp.MustCompile("(?s)```(python|js)\n(.*?)```")
 
-// newcomer goes to a directory that has what "go build" leaves there, and reads the README and the page on operating
-// that it names.
+// newcomer creates a directory with the output of "go build", and returns the text of the README and of the page on
+// operation.
 func newcomer(t *testing.T) (pages, dir, root string) {
 	t.Helper()
 	for _, name := range []string{"../../README.md", "../../deploy/OPERATE.md"} {
@@ -61,7 +61,7 @@ func newcomer(t *testing.T) (pages, dir, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err = os.MkdirTemp("", "r") // a socket's path is short
+	dir, err = os.MkdirTemp("", "r") // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func newcomer(t *testing.T) (pages, dir, root string) {
 	return pages, dir, root
 }
 
-// asPrinted runs a program that the README shows, when it is installed; again when it is told that the machine was
-// too busy.
+// asPrinted runs a program of the README if it is installed, and repeats it if the answer is that the machine is too
+// busy.
 func asPrinted(t *testing.T, name string, arg ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -90,7 +90,7 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 		c := exec.CommandContext(t.Context(), name, arg...)
 		c.Env = append(os.Environ(), cairntest.AsCairn+"=1")
 		out, err = c.CombinedOutput()
-		soon := append(slices.Clone(notNow), "no backup for that point") // `date` says whole seconds: the backup was made in this one
+		soon := append(slices.Clone(notNow), "no backup for that point") // `date` prints whole seconds, and the backup may be from the current second
 		return !slices.ContainsFunc(soon, func(said string) bool { return strings.Contains(string(out), said) })
 	})
 	if err != nil || strings.Contains(string(out), `"error"`) || strings.Contains(string(out), `'error'`) {
@@ -99,8 +99,8 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 	return string(out)
 }
 
-// TestREADMERunsAsPrinted runs what the README and the page on operating show, in a directory like a newcomer's. Only
-// the ports are other ones: the protocols' own may be taken.
+// TestREADMERunsAsPrinted runs the commands of the README and of the page on operation in a new user's directory. It
+// changes only the ports, because the standard ones may be in use.
 func TestREADMERunsAsPrinted(t *testing.T) {
 	suite.NotShort(t, "the same commands as without the race detector")
 	pages, dir, root := newcomer(t)
@@ -111,7 +111,7 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 		"Encryption at rest", "Back up, and restore", "Run it for a year"} {
 		for _, c := range indented(section(t, pages, heading)) {
 			if strings.HasPrefix(c, "go build") || c == "./cairn dev" {
-				continue // this is that binary, and it runs
+				continue // the test runs this binary
 			}
 			if strings.HasPrefix(c, "curl") {
 				c = strings.Replace(c, "curl -s", "curl -sf", 1)
@@ -136,13 +136,13 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 	count += movesData(t, dir, indented(section(t, pages, "Moving data, and measuring")))
 	for _, c := range indented(section(t, pages, "Recall by meaning")) {
 		c, _, _ = strings.Cut(c, " #")
-		if !strings.HasSuffix(strings.TrimSpace(c), " list") { // a model is fetched over a network: TestEmbedVerbs does so from a mirror
+		if !strings.HasSuffix(strings.TrimSpace(c), " list") { // fetching a model needs a network; TestEmbedVerbs fetches one from a mirror
 			c += " --help"
 		}
 		asPrinted(t, "sh", "-c", c)
 		count++
 	}
-	if !testing.Short() { // it is compiled
+	if !testing.Short() { // compiling takes long
 		goSnippet(t, root, pages, p)
 	}
 	if count < 40 {
@@ -150,7 +150,7 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 	}
 }
 
-// installSDKs makes this tree's clients importable by name in node and Python.
+// installSDKs makes this tree's clients importable by name in Node.js and Python.
 func installSDKs(t *testing.T, dir, root string) {
 	t.Helper()
 	sdk, modules := filepath.Join(root, "wire", "client"), filepath.Join(dir, "node_modules")
@@ -162,8 +162,8 @@ func installSDKs(t *testing.T, dir, root string) {
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 }
 
-// movesData runs what is shown of exports and imports, over files such as it names. Of what is measured only the
-// flags are tried: the benchmarks have their own tests.
+// movesData runs the printed exports and imports on example files with the printed names. It only parses the flags of
+// benchmarks, which have their own tests.
 func movesData(t *testing.T, dir string, commands []string) int {
 	t.Helper()
 	list, code := cairntest.RunForJSON[struct{ Workspaces []struct{ Workspace string } }](t, "sift", "list", "--json")
@@ -210,8 +210,8 @@ func movesData(t *testing.T, dir string, commands []string) int {
 	return len(commands)
 }
 
-// TestREADMETLS runs what the page on operating shows of TLS: three nodes from relative paths, and a command that
-// trusts their authority. Only the ports are other ones.
+// TestREADMETLS runs the commands about TLS of the page on operation: three nodes with relative paths, and a command
+// that trusts their certificate authority. It changes only the ports.
 func TestREADMETLS(t *testing.T) {
 	pages, dir, _ := newcomer(t)
 	base := cairntest.FreePorts(t, 3*config.PortsEach)
@@ -240,7 +240,7 @@ func TestREADMETLS(t *testing.T) {
 			asPrinted(t, "sh", "-c", ports.Replace(c))
 			continue
 		}
-		healthy = suite.Within(suite.Patience, func() bool { // a peer may be late with its answer
+		healthy = suite.Within(suite.Patience, func() bool { // a peer may answer late
 			return strings.Contains(asPrinted(t, "sh", "-c", ports.Replace(c)), "  healthy\nleader node")
 		})
 	}
@@ -249,7 +249,7 @@ func TestREADMETLS(t *testing.T) {
 	}
 }
 
-// goSnippet compiles what the README shows of the Go client, as a command of this module, and runs it.
+// goSnippet compiles the README's example of the Go client as a command of this module, and runs it.
 func goSnippet(t *testing.T, root, readme string, p *cairntest.Node) {
 	t.Helper()
 	_, rest, _ := strings.Cut(readme, "```go\n")

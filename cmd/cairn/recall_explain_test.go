@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestRecallExplains: the parts of a score that recall prints add up to it, and the filters and the database are
-// those of the question.
+// TestRecallExplains checks that the printed parts of a score add up to it, and that the filters and the database of
+// the query apply.
 func TestRecallExplains(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -15,9 +15,9 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestALoneNodeIsKilledAndItsLogIsGone: what the log's files still prove is not lost with one of them; what no file
-// has is named, and the node does not start, nor does it or the doctor remove anything, before its owner has accepted
-// the loss.
+// TestALoneNodeIsKilledAndItsLogIsGone removes files of a single node's log. Records that remain in other files must
+// not be lost. The node must name the missing records and not start, and neither the node nor the doctor may remove
+// anything, until the owner accepts the loss.
 func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 	gone("log/meta")
 	p.Launch()()
 	checkExport(t, p, token, acked)
-	if err := p.Stop(); err != nil { // its state is on the disk
+	if err := p.Stop(); err != nil { // so that its state is on the disk
 		t.Fatal(err)
 	}
 	p.Launch()()

@@ -103,9 +103,9 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 	return index
 }
 
-// TestAPoisonedRecordIsSkipped: a record that no state can apply stops three nodes at every start. Skipped on each of
-// them, by index and digest, it is passed over, and what was acknowledged before is there; the audit says so; a
-// running node and a good record are left alone.
+// TestAPoisonedRecordIsSkipped commits a record that no state can apply, so that three nodes stop at every start.
+// After it is skipped on each, by index and digest, they must start with everything that was acknowledged before, and
+// the audit must record the skip. The command must reject a running node and a valid record.
 func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -129,7 +129,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	for _, p := range nodes {
 		p.Launch()
 		go func() {
-			_ = p.Wait() // its log says why
+			_ = p.Wait() // the log has the reason
 			stopped <- p
 		}()
 	}
@@ -139,7 +139,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 			(!strings.Contains(log, fmt.Sprintf("record %d", at)) || !strings.Contains(log, "cairn recover")) {
 			t.Errorf("%s stopped with:\n%s", p.Args[3], cairntest.Tail(log, 1000))
 		}
-		if i == 1 { // a majority is gone: the third may not come to hear that the record is committed
+		if i == 1 { // without a majority the third node may not learn that the record is committed
 			for _, p := range nodes {
 				p.Cmd.Process.Kill()
 			}
@@ -181,12 +181,12 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 	}
 }
 
-// cliErr runs a command like cli, and returns its stderr.
+// cliErr runs a command like cli, and returns its stderr and exit code.
 func cliErr(t testing.TB, args ...string) (stderr string, code int) {
 	t.Helper()
 	c := cairntest.Command(t.Context(), args...)
 	var b strings.Builder
 	c.Stderr = &b
-	_ = c.Run() // the code says it
+	_ = c.Run() // the exit code is returned
 	return b.String(), c.ProcessState.ExitCode()
 }

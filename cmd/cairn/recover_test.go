@@ -19,8 +19,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestRecoverFromALostMajority: two of three nodes lose everything. The third goes on alone, only when it is told so
-// by name, with all it had; the others come back with empty homes and are voters again.
+// TestRecoverFromALostMajority erases two of three nodes. The third must continue alone with all its data, but only
+// if the operator names it. The others must rejoin with empty homes and become voters.
 func TestRecoverFromALostMajority(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -37,7 +37,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 	for _, text := range []string{"the first", "the second", "the third"} {
 		keep(t, c, wire.NewRemember(text), acked)
 	}
-	sameState(t, nodes) // leadership may have moved meanwhile, and the node that goes on may be behind
+	sameState(t, nodes) // leadership may have moved, and the remaining node may be behind
 	config := nodes[l].Args[3]
 	if _, code := cairntest.Run(t, "cluster", "recover", "--config", config); code != cli.ExitFailed {
 		t.Errorf("recovering a running node: exit %d", code)
@@ -94,12 +94,12 @@ func others(l int) string {
 	return strings.Join(ids, ",")
 }
 
-// TestDoctor: a healthy node passes; what is wrong is named with what to do.
+// TestDoctor checks that a healthy node passes, and that each problem is reported with the required action.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	_, home := cairntest.StartDev(t)
 	out, code := cairntest.Run(t, "doctor", "--home", home)
-	words := strings.Join(strings.Fields(out), " ") // columns are wider next to a warning
+	words := strings.Join(strings.Fields(out), " ") // a warning widens the columns
 	for _, want := range []string{"fsync takes", "ok cluster", "only their owner", "the only member", "log at "} {
 		if code != 0 || !strings.Contains(words, want) {
 			t.Errorf("exit %d, want %q in:\n%s", code, want, out)
@@ -125,8 +125,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestADamagedRowOfANodeThatIsAlone: bits of its tables change on the disk while it is down. The doctor finds it, the
-// next start names it and builds the state again from the log, and writes go on. An encrypted node does the same.
+// TestADamagedRowOfANodeThatIsAlone flips bits in the tables of a stopped single node. The doctor must find them. The
+// next start must name them and rebuild the state from the log, after which writes must succeed. It does the same
+// with an encrypted node.
 func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -149,9 +150,9 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 				}
 				return !strings.Contains(p.Log.String(), "index closed before it was on disk")
 			}
-			for !stop() { // the next start would read the value, and end
+			for !stop() { // the next start would read the value and fail
 				p.Launch()()
-				rest(t.Context(), 5*time.Second) // it writes by itself what it cannot write while it stops
+				rest(t.Context(), 5*time.Second) // wait until it has written the tables that it could not write while stopping
 			}
 			rafttest.FlipTables(t, filepath.Join(home, "state"))
 			if out, code := cairntest.Run(t, append([]string{"doctor", "--home", home, "--deep"}, flags...)...); code != cli.ExitFailed ||
@@ -175,8 +176,8 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 	}
 }
 
-// TestDoctorComparesLogAndState: of a stopped node the doctor says how far its log and its state reach, and finds a
-// log that was exchanged for an older copy.
+// TestDoctorComparesLogAndState checks that the doctor reports the ends of a stopped node's log and state, and
+// detects a log that was replaced by an older copy.
 func TestDoctorComparesLogAndState(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheReferenceAlone: programs whose authors had nothing but the page /docs store, find, correct, relate, follow
+// TestTheReferenceAlone runs programs whose authors had only the page /docs. They store, find, correct, relate, watch
 // and forget memories, twice each.
 func TestTheReferenceAlone(t *testing.T) {
 	suite.Full(t)

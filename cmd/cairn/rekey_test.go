@@ -22,9 +22,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAHomeIsEncryptedAndItsKeyReplaced: a home with a past is encrypted in place, and everything is there and
-// readable with the key alone; a change that is cut short keeps the node from starting and is finished later; a new
-// data key, and at last all files under it alone, by what the running node does.
+// TestAHomeIsEncryptedAndItsKeyReplaced encrypts a home with data in place, after which everything must be there and
+// readable only with the key. An interrupted change must keep the node from starting until it is completed. Then the
+// running node must replace the data key and rewrite all files under the new one.
 func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	if _, code := cairntest.Run(t, "key", "encrypt", "--home", home, "--key-file", keyFile); code != cli.ExitFailed {
 		t.Error("the home of a running node was encrypted")
 	}
-	stop() // what waited to be written is, then
+	stop() // so that all pending writes are on the disk
 	start()
 	hash := hashOf(t, p)
 	stop()
@@ -74,7 +74,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 		t.Fatalf("only %d texts are in the plain home", n)
 	}
 
-	// Cut short: a file that cannot be read stands in the way, after the state was changed.
+	// Interrupt the change with an unreadable file, after the state was changed.
 	audit := filepath.Join(home, "run", "covenant", "audit", "events.jsonl")
 	rename := func(from, to string) {
 		t.Helper()
@@ -115,7 +115,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	if keys := keysOf(t, home, keyFile); len(keys) != 2 {
 		t.Errorf("keys %+v", keys)
 	}
-	aside := filepath.Join(home, "raft", "snapshot-2-100-1.corrupt-1") // its keys are kept, so that it can be read
+	aside := filepath.Join(home, "raft", "snapshot-2-100-1.corrupt-1") // its keys must be kept
 	if err := os.WriteFile(aside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +161,8 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	}
 }
 
-// showsRotation checks what is shown of a rotation that has all but a file that was moved aside behind it, and waits
-// for its removal.
+// showsRotation checks the report of a rotation that has rewritten everything except a file that was moved aside, and
+// waits until this file is removed.
 func showsRotation(t *testing.T, home, aside string) {
 	t.Helper()
 	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out,
@@ -202,7 +202,7 @@ func readFile(t *testing.T, path string) []byte {
 	return b
 }
 
-// exportOf exports what the node of a home holds, and returns the text of each line by its ids.
+// exportOf exports the memories of a home's node, and returns the text of each line by its ids.
 func exportOf(t *testing.T, home string) map[string]string {
 	t.Helper()
 	out, code := cairntest.Run(t, "export", "--home", home)
@@ -210,7 +210,7 @@ func exportOf(t *testing.T, home string) map[string]string {
 		t.Fatal("no export")
 	}
 	rows := map[string]string{}
-	for line := range strings.Lines(out) { // what is recalled is counted, so a line may change
+	for line := range strings.Lines(out) { // recalls update counters in a line
 		var row struct{ RID, Text, Src, Dst string }
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
@@ -239,7 +239,7 @@ func listed(t *testing.T, p *cairntest.Node) []string {
 	return strings.Split(got, "evt_")[1:]
 }
 
-// keyInfo is a line of `cairn key list`.
+// A keyInfo is a line of `cairn key list`.
 type keyInfo struct {
 	ID     string
 	Active bool
@@ -250,8 +250,8 @@ func keysOf(t *testing.T, home, keyFile string) []keyInfo {
 	return jsonOf[[]keyInfo](t, "key", "list", "--home", home, "--key-file", keyFile)
 }
 
-// TestAChangeOfKeysIsKilled: `cairn key encrypt` of a home that has a snapshot, killed at any moment; the same
-// command finishes what was begun.
+// TestAChangeOfKeysIsKilled kills `cairn key encrypt` of a home with a snapshot at random moments, and checks that
+// the same command completes the change.
 func TestAChangeOfKeysIsKilled(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "a process that is killed reports no race")
@@ -288,7 +288,7 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 		if err := rafttest.CopyHome(copied, homeDir); err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 { // whole, and timed
+		if i == 0 { // a complete run, to measure its duration
 			start := time.Now()
 			if out, code := cairntest.Run(t, args(copied)...); code != 0 {
 				t.Fatalf("key encrypt: %s", out)
@@ -300,7 +300,7 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			after := time.AfterFunc(took*time.Duration(i)/5, func() { c.Process.Kill() })
-			_ = c.Wait() // it may have come to its end
+			_ = c.Wait() // it may have ended already
 			after.Stop()
 			if out, code := cairntest.Run(t, args(copied)...); code != 0 {
 				t.Fatalf("key encrypt again after a kill: %s", out)
@@ -313,8 +313,8 @@ func TestAChangeOfKeysIsKilled(t *testing.T) {
 	}
 }
 
-// TestARotationIsKilled: a node that brings its files under a new data key is killed at any moment, again and again;
-// it serves all it has from each start on, and at last has one key.
+// TestARotationIsKilled repeatedly kills a node that rewrites its files under a new data key. After each start it
+// must serve all its data, and in the end it must have one key.
 func TestARotationIsKilled(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "a process that is killed reports no race")
@@ -340,7 +340,7 @@ func TestARotationIsKilled(t *testing.T) {
 		if got := exportOf(t, home); !maps.Equal(got, before) {
 			t.Fatalf("round %d: %d memories, want %d", i, len(got), len(before))
 		}
-		if i%2 == 0 { // what it does then is as far as it is
+		if i%2 == 0 { // it continues from where it was killed
 			plantMemories(t, []*cairntest.Node{p}, token, plant, 1+50*i)
 			before = exportOf(t, home)
 		}

@@ -19,9 +19,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestALostNodeIsReplaced: step 3 of the runbook, as it is printed, makes a node that joins. Without the cluster's
-// secret the node says that it is rejected and why, doctor says so too, and the member that rejects it logs that
-// once.
+// TestALostNodeIsReplaced runs step 3 of the runbook as printed, after which a new node must join. Without the
+// cluster secret the node and the doctor must report the rejection and its reason, and the member that rejects the
+// node must log it once.
 func TestALostNodeIsReplaced(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

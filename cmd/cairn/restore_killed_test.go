@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAKilledRestoreIsNoEmptyHome kills `cairn restore` at random moments. A home that it has begun to fill starts
-// with all that the backup has, or not at all, and names the command that goes on.
+// TestAKilledRestoreIsNoEmptyHome kills `cairn restore` at random moments. A partly restored home must either start
+// with all data of the backup, or not start and name the command that continues.
 func TestAKilledRestoreIsNoEmptyHome(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestAKilledRestoreIsNoEmptyHome(t *testing.T) {
 		kill.Stop()
 		entries, _ := os.ReadDir(into)
 		if len(entries) == 0 {
-			continue // it had not begun
+			continue // the restore had not begun
 		}
 		q := &cairntest.Node{T: t, Args: []string{"dev", "--home", into, "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 		t.Cleanup(q.Kill)

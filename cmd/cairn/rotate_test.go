@@ -16,8 +16,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestTheClusterSecretIsRotated: in three rolling restarts (learn the new secret, show it, forget the old one) a
-// writer is never rejected and loses nothing; afterwards the old secret opens nothing.
+// TestTheClusterSecretIsRotated replaces the secret in three rolling restarts: nodes accept the new secret, then show
+// it, then forget the old one. No write may be rejected or lost, and afterwards the old secret must be rejected.
 func TestTheClusterSecretIsRotated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	nodes, old := startThree(t, 0, 1, 2)
 	next := home.NewSecret()
 	token := onLeader(t, nodes, old, "token", "create")
-	sameState(t, nodes) // the token is on all of them
+	sameState(t, nodes) // wait until all nodes have the token
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	acked := map[string]string{}
@@ -66,7 +66,7 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	t.Logf("%d writes acknowledged across nine restarts", len(acked))
 }
 
-// onLeader runs a command with a token on the node that leads, again when leadership moves meanwhile.
+// onLeader runs a command with a token on the leader, and repeats it if leadership moves in between.
 func onLeader(t testing.TB, nodes []*cairntest.Node, token string, args ...string) string {
 	t.Helper()
 	var out string
@@ -80,7 +80,7 @@ func onLeader(t testing.TB, nodes []*cairntest.Node, token string, args ...strin
 	return strings.TrimSpace(out)
 }
 
-// rewrite changes the secrets of a configuration.
+// rewrite changes the secrets in a configuration.
 func rewrite(t *testing.T, path, shown, other string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -105,8 +105,8 @@ func rewrite(t *testing.T, path, shown, other string) {
 	}
 }
 
-// TestATokenIsRotated: clients move from one token to another while they write; no request fails beyond one
-// repetition, and the old one opens nothing afterwards, on any node.
+// TestATokenIsRotated moves clients from one token to another while they write. No request may fail more than once,
+// and afterwards every node must reject the old token.
 func TestATokenIsRotated(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestATokenIsRotated(t *testing.T) {
 	after := putLoad(t, nodes, next)
 	after.goesOn(t)
 	before.end()
-	suite.Eventually(t, "the token to be revoked", func() bool { // the second time there may be nothing left to revoke
+	suite.Eventually(t, "the token to be revoked", func() bool { // a repeated call may find the token already revoked
 		lead := nodes[leaderOf(t, nodes)]
 		_, code := cairntest.Run(t, "token", "revoke", old, "--endpoints", lead.Line.HTTP, "--token", secret)
 		return code == 0 || refused(lead, old)
@@ -152,7 +152,7 @@ func TestATokenIsRotated(t *testing.T) {
 	}
 }
 
-// checkTexts checks that a node holds what was acknowledged; texts may be there more than once.
+// checkTexts checks that a node has every acknowledged text at least once.
 func checkTexts(t testing.TB, p *cairntest.Node, token string, acked ...map[string]string) {
 	t.Helper()
 	rows := exportedBy(t, p, token)

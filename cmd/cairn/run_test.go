@@ -118,7 +118,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestOutputKeys pins the keys that programs read.
+// TestOutputKeys checks the JSON keys that programs rely on.
 func TestOutputKeys(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -139,8 +139,8 @@ func TestOutputKeys(t *testing.T) {
 	}
 }
 
-// TestErrorsInJSON: a program that asks for JSON gets errors as JSON too, on the last line of stderr, and the exit
-// code that everybody gets.
+// TestErrorsInJSON checks that with --json the last line of stderr has the error as JSON, and that the exit code is
+// the same as without.
 func TestErrorsInJSON(t *testing.T) {
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
@@ -179,12 +179,12 @@ func TestErrorsInJSON(t *testing.T) {
 	}
 }
 
-// full takes nothing, as a disk without space.
+// full is a writer that always fails, like a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestLostOutputIsAFailure: a verb whose output was not written did not succeed, also where nothing looks at the
+// TestLostOutputIsAFailure checks that a command fails if its output cannot be written, even if its code ignores the
 // error.
 func TestLostOutputIsAFailure(t *testing.T) {
 	for _, verb := range []string{"help", "version", "completion bash"} {
@@ -196,8 +196,8 @@ func TestLostOutputIsAFailure(t *testing.T) {
 	}
 }
 
-// TestEarlierFlagsAreTaken: scripts and documents that were written for earlier names of flags, or for the command
-// line that Cairn follows, go on working; help shows the new names alone.
+// TestEarlierFlagsAreTaken checks that earlier names of flags, and those of the command line that Cairn is compatible
+// with, still work, and that help shows only the new names.
 func TestEarlierFlagsAreTaken(t *testing.T) {
 	for _, tc := range []struct{ line, flag, want string }{
 		{"cluster status --url http://localhost:7438", "endpoints", "[http://localhost:7438]"},
@@ -227,8 +227,8 @@ func TestEarlierFlagsAreTaken(t *testing.T) {
 	}
 }
 
-// TestFlagsNameTheirValues: what stands in backquotes in a flag's usage is printed as the name of its value, so that
-// it must be one word.
+// TestFlagsNameTheirValues checks that the backquoted part of a flag's usage, which is printed as the name of its
+// value, is one word.
 func TestFlagsNameTheirValues(t *testing.T) {
 	line := regexp.MustCompile(`^ +(?:-., )?--[a-z0-9-]+(?: \S+)?  +\S`)
 	flags := 0

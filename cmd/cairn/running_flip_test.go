@@ -23,9 +23,10 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestDamageOfARunningNodeIsNamedAndHealed: bits of a member's index are changed while it is down, and bits of its
-// tables while it runs. A read of these fails, and metrics, status of every member and the doctor name node, files
-// and way out. It stops when the others can heal it, and after its next start it has what they have.
+// TestDamageOfARunningNodeIsNamedAndHealed flips bits of a member's index while it is stopped, and of its tables
+// while it runs. Reads of the tables must fail, and metrics, the status of every member and the doctor must name the
+// node, the files and the remedy. The node must stop once the others can heal it, and after its next start it must
+// have the same state.
 func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -34,14 +35,14 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	startAll(t, nodes, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
-	for i := range 400 { // so many that its index has files: it does not read all of the state when it starts
+	for i := range 400 { // enough for an index with files, so that a start does not read the whole state
 		m := wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", i))
 		keep(t, c, m, acked)
 	}
 	sameState(t, nodes)
 	lead := leaderOf(t, nodes)
 	leader, victim, other := nodes[lead], nodes[(lead+1)%3], nodes[(lead+2)%3]
-	if err := victim.Stop(); err != nil { // its state is in tables
+	if err := victim.Stop(); err != nil { // so that its state is in tables
 		t.Fatal(err)
 	}
 	words, err := filepath.Glob(filepath.Join(victim.Line.Home, "index", "*", "text", "*.zap"))
@@ -53,7 +54,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	}
 	victim.Launch()()
 	sameState(t, nodes)
-	if err := other.Stop(); err != nil { // with one other the victim cannot be healed, and goes on
+	if err := other.Stop(); err != nil { // with only one other member the victim cannot heal, so it keeps running
 		t.Fatal(err)
 	}
 	before, ok := statusOf(t, victim)
@@ -96,7 +97,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 		!slices.Contains(words, filepath.Join(victim.Line.Home, last.File)) {
 		t.Errorf("the index was damaged when it was opened, and status says %+v", s.Damaged)
 	}
-	for _, p := range []*cairntest.Node{victim, leader} { // each member tells it of the others, too
+	for _, p := range []*cairntest.Node{victim, leader} { // each member also reports it about the others
 		out, _ := cairntest.Run(t, "status", "--endpoints", p.Line.HTTP, "--token", token)
 		if !strings.Contains(out, fmt.Sprintf("node %d  found damage in its state: ", victim.Line.NodeID)) ||
 			!strings.Contains(out, file) || !strings.Contains(out, "make sure that it is restarted") ||
@@ -128,7 +129,7 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	}
 }
 
-// metricOf returns the value of a node's metric without labels.
+// metricOf returns the value of a node's metric that has no labels.
 func metricOf(t *testing.T, p *cairntest.Node, name string) (n float64) {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, Timeout: 5 * time.Second}

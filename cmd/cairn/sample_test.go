@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestDevWithASample: a node that is started with a sample has it when it serves, once however often it is started,
-// and answers questions about it.
+// TestDevWithASample checks that a node that is started with a sample has it once it serves, only once over several
+// starts, and answers questions about it.
 func TestDevWithASample(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestDevWithASample(t *testing.T) {
 				t.Errorf("cairn %s: exit %d, no %q in %s", strings.Join(args, " "), code, want, out)
 			}
 		}
-		for _, q := range []string{"who leads the mobile team", "who owns the search index"} { // nothing newer answers them
+		for _, q := range []string{"who leads the mobile team", "who owns the search index"} { // no newer memory answers them
 			if out, _ := cairntest.Run(t, "recall", q, "--home", home); strings.Contains(out, "outdated") {
 				t.Errorf("%s: what holds is marked as perhaps outdated: %s", q, out)
 			}
@@ -51,7 +51,7 @@ func TestDevWithASample(t *testing.T) {
 	}
 }
 
-// mentionedMost returns the n names that a database mentions most often.
+// mentionedMost returns the n most mentioned names of a database.
 func mentionedMost(t *testing.T, home string, n int) (names []string) {
 	t.Helper()
 	type entity struct {

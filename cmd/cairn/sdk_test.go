@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestSDKsSurviveTheLeader: the TypeScript and Python clients, and what the Python one has for other packages, do
-// what they promise on a cluster whose followers pass no write on, and whose leader is killed under a loop of writes:
-// every acknowledged write is there, once.
+// TestSDKsSurviveTheLeader runs the TypeScript and Python clients, with the Python adapters, on a cluster whose
+// followers do not forward writes, and kills the leader during a loop of writes. Every acknowledged write must be
+// stored exactly once.
 func TestSDKsSurviveTheLeader(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "other programs, in which the detector sees nothing")
@@ -36,7 +36,7 @@ func TestSDKsSurviveTheLeader(t *testing.T) {
 				t.Fatal(err)
 			}
 			args := []string{sdk.script}
-			for i := range nodes { // a follower first
+			for i := range nodes { // list a follower first
 				args = append(args, nodes[(leaderOf(t, nodes)+1+i)%len(nodes)].Line.HTTP)
 			}
 			c := exec.CommandContext(suite.Context(t), sdk.program, args...)
@@ -53,8 +53,8 @@ func TestSDKsSurviveTheLeader(t *testing.T) {
 	}
 }
 
-// runSDK runs a script, kills the leader when the script asks for it, starts it again when the script has ended, and
-// returns what was acknowledged.
+// runSDK runs a script, kills the leader when the script requests it, and starts it again after the script. It
+// returns the acknowledged writes.
 func runSDK(t *testing.T, c *exec.Cmd, nodes []*cairntest.Node) (acked map[string]string, dead *cairntest.Node) {
 	t.Helper()
 	var said strings.Builder
@@ -86,10 +86,9 @@ func runSDK(t *testing.T, c *exec.Cmd, nodes []*cairntest.Node) (acked map[strin
 	return acked, dead
 }
 
-// TestSDKAdapters: what the TypeScript client has for other packages (a store for LangGraph, a session for OpenAI's
-// agents, the files of Anthropic's memory tool) answers as what these packages have of their own, as do the tools and
-// the middleware of the AI SDK, while the leader of three nodes is killed. Their types are those that the packages
-// want.
+// TestSDKAdapters checks that the adapters of the TypeScript client (a store for LangGraph, a session for OpenAI's
+// agents, the files of Anthropic's memory tool, and the tools and middleware of the AI SDK) behave like the packages'
+// own implementations and have their types, while the leader of three nodes is killed.
 func TestSDKAdapters(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "other programs, in which the detector sees nothing")
@@ -104,7 +103,7 @@ func TestSDKAdapters(t *testing.T) {
 		t.Skipf("npm is not installed: the adapters are not tried (%v)", err)
 	}
 	dir := t.TempDir()
-	for _, from := range []string{filepath.Join(source, "test"), filepath.Join(repositoryFromCmd, "deploy", "examples")} { // whose types are checked too
+	for _, from := range []string{filepath.Join(source, "test"), filepath.Join(repositoryFromCmd, "deploy", "examples")} { // type-check the examples as well
 		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +138,7 @@ func TestSDKAdapters(t *testing.T) {
 			}
 			name, _, _ := strings.Cut(script, "@")
 			args := []string{name + ".js"}
-			for i := range nodes { // a follower first
+			for i := range nodes { // list a follower first
 				args = append(args, nodes[(leaderOf(t, nodes)+1+i)%len(nodes)].Line.HTTP)
 			}
 			c := exec.CommandContext(suite.Context(t), "node", args...)

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// planted makes texts that are looked for afterwards.
+// planted creates texts that marked searches for.
 type planted struct{ n int }
 
 func (p *planted) next() string {
@@ -24,7 +24,7 @@ func (p *planted) next() string {
 	return fmt.Sprintf("%s%04dkx", marker, p.n)
 }
 
-// plantMemories writes through the wire, in batches on any node that leads.
+// plantMemories writes memories over the wire protocol in batches, to any node.
 func plantMemories(t *testing.T, nodes []*cairntest.Node, token string, plant *planted, n int) {
 	t.Helper()
 	c := connect(t, nodes, token)
@@ -37,10 +37,10 @@ func plantMemories(t *testing.T, nodes []*cairntest.Node, token string, plant *p
 	}
 }
 
-// plantEverywhere gives texts to the cluster in every role that a text can have.
+// plantEverywhere stores texts in the cluster in every role that a text can have.
 func plantEverywhere(t *testing.T, nodes []*cairntest.Node, token string, plant *planted) {
 	t.Helper()
-	do := func(ask func() error) { // again, with other texts, when leadership moves meanwhile
+	do := func(ask func() error) { // repeats with other texts if leadership moves
 		t.Helper()
 		var err error
 		if !suite.Within(suite.Patience, func() bool { err = ask(); return err == nil }) {
@@ -92,7 +92,7 @@ func plantEverywhere(t *testing.T, nodes []*cairntest.Node, token string, plant 
 	}
 }
 
-// plantLocally does so through the surfaces of a node's own host.
+// plantLocally stores texts through the surfaces for clients on the node's own host.
 func plantLocally(t *testing.T, p *cairntest.Node, plant *planted) {
 	t.Helper()
 	socket := siftOpenAt(t, p.Line.Home, shortDir(t))
@@ -138,7 +138,7 @@ func plantLocally(t *testing.T, p *cairntest.Node, plant *planted) {
 	}
 }
 
-// hook posts to an agent's webhook.
+// hook posts a text to an agent's webhook.
 func hook(t *testing.T, p *cairntest.Node, text string) {
 	t.Helper()
 	res, err := http.Get(p.Line.String + "/agents/e2e/webhook")

@@ -25,8 +25,8 @@ import (
 
 const marker = "zqplant"
 
-// marked counts the different planted texts in names and files below a directory, those in compressed tables of a
-// state included, and names a file that has one.
+// marked counts the different planted texts in the names and contents of files below a directory, including
+// compressed tables of a state. It returns one file that contains a text.
 func marked(t *testing.T, dir string) (n int, where string) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -52,7 +52,7 @@ func marked(t *testing.T, dir string) (n int, where string) {
 	return len(seen), where
 }
 
-// configured changes a configuration: lines of [cluster], and sections behind.
+// configured adds lines to section [cluster] of a configuration, and other sections at the end.
 func configured(t *testing.T, path, cluster, behind string) {
 	t.Helper()
 	inSection(t, path, "cluster", cluster)
@@ -65,7 +65,7 @@ func configured(t *testing.T, path, cluster, behind string) {
 	}
 }
 
-// inSection adds lines to a section that a configuration has.
+// inSection adds lines to an existing section of a configuration.
 func inSection(t *testing.T, path, section, lines string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -92,10 +92,10 @@ func writeKeys(t *testing.T, path string, keys ...seal.Master) {
 	}
 }
 
-// TestNothingReadableOnAnEncryptedNode: two of three nodes encrypt their homes, each under its own key. A thousand
-// texts are given to them through every protocol in every role that a text can have; nodes are killed, take
-// snapshots, make backups and get new keys. Then no file of theirs, and no backup, holds one of the texts; the plain
-// node does. All three states are equal throughout.
+// TestNothingReadableOnAnEncryptedNode encrypts the homes of two of three nodes, each under its own key, and stores a
+// thousand texts through every protocol in every role. Nodes are killed, take snapshots, make backups and get new
+// keys. No file or backup of the encrypted nodes may contain one of the texts, and those of the plain node must. The
+// states must be equal throughout.
 func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -150,7 +150,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	plantMemories(t, nodes, token, plant, max(0, 1000-plant.n))
 	last := backUp()
 	rows := exportedBy(t, nodes[0], token)
-	both := filepath.Join(dir, "both-keys") // the chain begins under the first master key
+	both := filepath.Join(dir, "both-keys") // the chain begins under the first master key and ends under the second
 	writeKeys(t, both, keys[0], first)
 	restoreSealed(t, backups, both, last)
 
@@ -164,7 +164,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 			t.Errorf("node %d took no snapshot, %v", i+1, err)
 		}
 	}
-	for _, p := range nodes { // politely: what lies in memory for shells goes with them
+	for _, p := range nodes { // SIGTERM, so that the files of shells in memory are removed
 		if err := p.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -185,7 +185,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	}
 }
 
-// refusals starts a stopped node in every way that must fail; each says what to do.
+// refusals starts a stopped node in every way that must fail, and checks that each error says what to do.
 func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
 	t.Helper()
 	p.Kill()
@@ -221,8 +221,7 @@ func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
 	}
 }
 
-// rotateUnderLoad changes both master keys by a rolling restart while somebody writes; then the old ones are
-// forgotten.
+// rotateUnderLoad changes both master keys by a rolling restart while a client writes, and then removes the old keys.
 func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant *planted, keyFiles []string, keys []seal.Master) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -249,7 +248,7 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 			}
 			p.Launch()()
 			said := func() bool { return strings.Contains(p.Log.String(), "wrapped by a new master key") }
-			if step == 0 && !suite.Within(suite.Patience, said) { // what it says comes through a pipe
+			if step == 0 && !suite.Within(suite.Patience, said) { // its output arrives through a pipe, with a delay
 				t.Errorf("node %d did not say that its keys were wrapped anew", i+1)
 			}
 			waitForWrites(t, &mu, acked, 5)
@@ -266,7 +265,7 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 	}
 }
 
-// restoreSealed restores backups that were made under two master keys; without them it rejects.
+// restoreSealed restores backups that were made under two master keys, and checks that it fails without them.
 func restoreSealed(t *testing.T, backups, keyFile string, want transfer.BackupDone) {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "restored")

@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestShellRunsAScript: lines that are piped in are run until one fails.
+// TestShellRunsAScript checks that the shell runs lines from a pipe until one fails.
 func TestShellRunsAScript(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestSiftLaterKinds asks a node by itself for what clients of version 1.1 and later send.
+// TestSiftLaterKinds sends the requests of client version 1.1 and later to a single node.
 func TestSiftLaterKinds(t *testing.T) {
 	t.Parallel()
 	p := &cairntest.Node{T: t,
@@ -23,12 +23,12 @@ func TestSiftLaterKinds(t *testing.T) {
 	laterKinds(t, p.Line.Home, p.Line.Home)
 }
 
-// siftLater asks a follower for the same, and reads on another node what it wrote.
+// siftLater sends the same requests to a follower, and reads the results on another node.
 func (d *dialectCluster) siftLater(t *testing.T) {
 	laterKinds(t, d.here().Line.Home, d.nodes[(d.follower+1)%3].Line.Home)
 }
 
-// later is the client of a workspace's socket.
+// later is a client of a workspace's socket.
 type later struct {
 	t      *testing.T
 	socket string
@@ -53,7 +53,7 @@ func (l later) capture(session, tool, payload string, more ...string) map[string
 	return l.do(fmt.Sprintf(`{"kind":"capture","sessionId":%q,"tool":%q,"payload":%s%s}`, session, tool, payload, strings.Join(more, "")))
 }
 
-// laterKinds writes to a workspace of one node, and reads it on another one, which may be the same.
+// laterKinds writes to a workspace of one node, and reads on another, which may be the same.
 func laterKinds(t *testing.T, home, elsewhere string) {
 	project := shortDir(t)
 	l := later{t, siftOpenAt(t, home, project)}
@@ -91,7 +91,7 @@ func (l later) pins(there later, sum int) {
 	l.is("pinned", l.do(`{"kind":"pinned"}`), `{"pinned":[]}`)
 }
 
-// drain: a host's model summarises an event; what it wrote is found, and so is what the first summary said.
+// drain checks that the summary of an event by a host's model is found, and so is the first summary.
 func (l later) drain(there later, event, sum int) {
 	l.t.Helper()
 	first := l.do(`{"kind":"claim_for_summary","batch":2}`)["events"].([]any)
@@ -183,7 +183,7 @@ func (l later) cache(there later) {
 	}
 }
 
-// expired: a capture whose time is over is not found, and one sweep or the leader's own has forgotten it.
+// expired checks that an expired capture is not found, and that a sweep, on request or by the leader, forgets it.
 func (l later) expired() {
 	l.t.Helper()
 	r := l.capture("one", "Notification", `{"message":"a short-lived quagga"}`, `,"ts":1000,"ttlMs":1000`)
@@ -196,11 +196,11 @@ func (l later) expired() {
 	}
 }
 
-// copied: another workspace that imports an export has the same events, each once, and a host's texts.
+// copied checks that another workspace that imports an export has the same events once each, and a host's texts.
 func (l later) copied(home string) {
 	l.t.Helper()
 	all := l.do(`{"kind":"export","all":true}`)
-	if all["done"] != true || all["omitted"] != 0.0 || all["records"] != 8.0 { // two sessions, three events and their summaries
+	if all["done"] != true || all["omitted"] != 0.0 || all["records"] != 8.0 { // two sessions, three events and three summaries
 		l.t.Errorf("export: %v", all)
 	}
 	chunk := l.do(`{"kind":"export","cursor":0}`)
@@ -224,7 +224,7 @@ func (l later) copied(home string) {
 	}
 }
 
-// federated: a search of other workspaces finds what is in those that have the file of consent, and in no other.
+// federated checks that a search of other workspaces finds events only of those with a consent file.
 func (l later) federated(home, project string) {
 	l.t.Helper()
 	dir := shortDir(l.t)

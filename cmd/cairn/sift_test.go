@@ -22,7 +22,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// shortDir returns a directory with a path that is short enough for sockets.
+// shortDir returns a directory with a path short enough for sockets.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cairn")
@@ -33,7 +33,7 @@ func shortDir(t testing.TB) string {
 	return dir
 }
 
-// siftAsk sends a request to a socket and decodes the data of its reply.
+// siftAsk sends a request to a socket and decodes the data of the answer.
 func siftAsk(ctx context.Context, socket, request string) (m map[string]any, err error) {
 	data, err := sift.Call(ctx, socket, json.RawMessage(request))
 	if err != nil {
@@ -42,8 +42,8 @@ func siftAsk(ctx context.Context, socket, request string) (m map[string]any, err
 	return m, json.Unmarshal(data, &m)
 }
 
-// siftInTime sends a request until it is taken: hooks are told within a second what a busy machine takes longer for.
-// What was captured meanwhile is answered as it was.
+// siftInTime repeats a request until it is accepted, because hooks get an error after one second if a busy machine
+// takes longer. A capture that was stored meanwhile gets the same answer.
 func siftInTime(ctx context.Context, socket, request string) (m map[string]any, err error) {
 	for begin := time.Now(); time.Since(begin) < suite.Patience; rest(ctx, 20*time.Millisecond) {
 		var no *sift.Refusal
@@ -54,7 +54,7 @@ func siftInTime(ctx context.Context, socket, request string) (m map[string]any, 
 	return m, err
 }
 
-// notNow lists the errors that a client reads while no node leads, or when the answer is late.
+// notNow lists the errors that clients get while there is no leader, or if an answer is late.
 var notNow = []string{
 	"not enough voters answered in time; retry",
 	"no leader elected (cluster not ready)",
@@ -82,8 +82,8 @@ func siftOpenAt(t testing.TB, home, dir string) string {
 	return s.Socket
 }
 
-// TestSiftKilled: clients capture while the node is killed and started again. Every acknowledged capture is there
-// once, under the id it was acknowledged with, and the socket is at its path again.
+// TestSiftKilled kills and restarts the node while clients capture. Every acknowledged capture must be stored once,
+// under the acknowledged id, and the socket must be at its path again.
 func TestSiftKilled(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -104,7 +104,7 @@ func TestSiftKilled(t *testing.T) {
 					text := fmt.Sprintf("round %d writer %d capture %d", round, w, i)
 					r, err := siftAsk(ctx, socket,
 						fmt.Sprintf(`{"kind":"capture","sessionId":"w%d","tool":"Notification","payload":{"message":%q}}`, w, text))
-					if err != nil { // killed, or the disk is slow: it asks for the same again
+					if err != nil { // the node was killed or the disk is slow: repeat the request
 						rest(ctx, time.Millisecond)
 						continue
 					}
@@ -134,7 +134,7 @@ func TestSiftKilled(t *testing.T) {
 			t.Fatalf("%q was acknowledged as %v: %v", text, id, rows)
 		}
 		seen[id[0]] = true
-		// The client that asks again, not knowing, gets the same ids.
+		// A client that repeats a request gets the same ids.
 		w := strings.Fields(text)[3]
 		r := siftDo(t, socket, fmt.Sprintf(`{"kind":"capture","sessionId":"w%s","tool":"Notification","payload":{"message":%q}}`, w, text))
 		if r["duplicate"] != true || r["id"] != id[0] || r["summaryId"] != id[1] {
@@ -157,8 +157,8 @@ func TestSiftKilled(t *testing.T) {
 	}
 }
 
-// TestCapturesLeaveNoSecretOnDisk has secrets captured through every protocol, and looks for them in every file of
-// the node and in its log at the finest level.
+// TestCapturesLeaveNoSecretOnDisk captures secrets through every protocol, and searches every file of the node and
+// its debug log for them.
 func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -228,8 +228,8 @@ func TestCapturesLeaveNoSecretOnDisk(t *testing.T) {
 	}
 }
 
-// TestSiftEmbedderHangs: captures are stored within their client's patience while a real embedding server takes
-// connections and says nothing.
+// TestSiftEmbedderHangs checks that captures are stored within their clients' timeout while a real embedding server
+// accepts connections and does not answer.
 func TestSiftEmbedderHangs(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -264,7 +264,7 @@ sift_workspaces = [%q]
 	t.Cleanup(p.Kill)
 	p.Launch()()
 	socket := filepath.Join(dir, "sift", "team-1", "run", sift.Key(project, "")+".sock")
-	late := 0 // a busy machine may need more than the second that a hook waits
+	late := 0 // a busy machine may exceed a hook's timeout of one second
 	for i := range 8 {
 		request := fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"capybara %d"}}`, i)
 		for _, err := siftAsk(t.Context(), socket, request); err != nil; _, err = siftAsk(t.Context(), socket, request) {
@@ -278,7 +278,8 @@ sift_workspaces = [%q]
 	}
 }
 
-// TestSiftLargeCapture: the largest request there is costs no leader its place, and small ones pass next to it.
+// TestSiftLargeCapture checks that the largest possible request does not make the leader lose leadership, and that
+// small requests succeed meanwhile.
 func TestSiftLargeCapture(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -294,7 +295,7 @@ func TestSiftLargeCapture(t *testing.T) {
 		fmt.Fprintf(&lines, "%x lorem %x ipsum %x\\n", i*2654435761%1000003, i*40503%65521, i*i)
 	}
 	try := 0
-	// a busy machine may elect for its own reasons; what costs a leader its place does so each time
+	// an unrelated election may happen on a busy machine, but not in every attempt
 	suite.Eventually(t, "a leader that the largest request leaves in its place", func() bool {
 		try++
 		lead := leaderOf(t, nodes)
@@ -311,7 +312,7 @@ func siftTerm(t *testing.T, socket string) any {
 	return siftDo(t, socket, `{"kind":"status"}`)["cluster"].(map[string]any)["term"]
 }
 
-// captureBeside captures many lines on one socket, and something small on another until they are taken.
+// captureBeside captures many lines on one socket, and meanwhile small captures on another.
 func captureBeside(t *testing.T, large, small, session, lines string) {
 	t.Helper()
 	big := make(chan error, 1)

@@ -20,7 +20,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// TestSiftVerbs runs the client's verbs, and a node from a file with all its keys.
+// TestSiftVerbs runs the commands of the client, and a node whose configuration file has all its keys.
 func TestSiftVerbs(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -114,8 +114,8 @@ sift_transcripts = %q
 	}
 }
 
-// BenchmarkSift has 32 one-shot clients capture, and 32 connections write the same texts over the wire, in one run of
-// one node: captures/s, remembers/s, and the ratio.
+// BenchmarkSift compares, in one run of a node, 32 one-shot clients that capture with 32 connections that write the
+// same texts over the wire protocol. It reports captures/s, remembers/s, and their ratio.
 func BenchmarkSift(b *testing.B) {
 	home := filepath.Join(shortDir(b), "h")
 	p := &cairntest.Node{T: b,

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What is longer holds a second idea.
+// Bounds of files, functions and structs. A larger one mixes two concerns.
 const (
 	maxFileLines      = 400
 	maxFunctionLines  = 60
@@ -35,7 +35,7 @@ var flat = map[string]string{
 	"wire/client_msgs.go Recall":        "a message of the binary protocol: its map is flat",
 }
 
-// TestSizes holds how long shipping files and functions may be, and how many fields a struct may have.
+// TestSizes checks the lengths of files and functions without tests, and the number of fields of structs.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	wide, files := map[string]bool{}, 0
@@ -72,7 +72,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// checkSizes looks at one file. It notes in wide which structs have too many fields.
+// checkSizes checks one file. It records in wide the structs with too many fields.
 func checkSizes(t *testing.T, path, name string, wide map[string]bool) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)

@@ -18,8 +18,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// The kinds of keys. A number of a set is a memory; a register is one that is corrected. The name of a key is a word
-// that no other memory has, so a recall of it is a read of the whole set.
+// The kinds of keys. Each number of a set is a memory. A register is one memory, which is corrected. The name of a key
+// is a word that no other memory has, so that a recall of it reads the whole set.
 const (
 	setKind      = "soakset"
 	registerKind = "soakregister"
@@ -34,11 +34,11 @@ func parseRow(text string) (key string, value int, ok bool) {
 	return key, value, n == 2 && err == nil
 }
 
-// Bounds of a key: it is closed after so many numbers, or when it is so old.
+// Bounds of a key, which is closed after a number of writes or a time.
 const (
 	keyNumbers = 150
 	keyAge     = 8 * time.Second
-	openKeys   = 2 // of a kind at a time
+	openKeys   = 2 // open keys of each kind
 )
 
 // A soakKey is a key that several clients write and read for some time.
@@ -51,7 +51,7 @@ type soakKey struct {
 	closed     bool
 }
 
-// acquire returns a key that stays open until it is released, and a number that no other write to it has.
+// acquire returns a key that stays open until it is released, and a number that no other write to it uses.
 func (s *soak) acquire(kind string, slot int) (*soakKey, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *soak) closeUnused(k *soakKey) {
 	}
 }
 
-// closeAll closes what is open when the clients have ended.
+// closeAll closes all open keys after the clients have ended.
 func (s *soak) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *soak) closeAll() {
 	}
 }
 
-// A soakClient asks one thing after another. Half of them write over the wire protocol, whose client finds the leader
-// by itself.
+// A soakClient sends one request at a time. Half of the clients use the wire protocol, whose client library finds the
+// leader.
 type soakClient struct {
 	s    *soak
 	id   int
@@ -138,16 +138,16 @@ func (c *soakClient) run(ctx context.Context) {
 	}
 }
 
-// askTimeout bounds how long a client waits for an answer.
+// askTimeout bounds the time that a client waits for an answer.
 const askTimeout = 4 * time.Second
 
-// ask asks a node's gateway. Clients that are under way when a run ends are waited for.
+// ask sends a request to a node's gateway. Requests that are pending when a run ends are completed.
 func (c *soakClient) ask(node int, method, path string, body, out any) error {
 	t := cli.Target{Endpoints: []string{c.s.urls[node]}, TokenText: c.s.token, Timeout: askTimeout}
 	return t.Get(context.Background(), method, path, body, out)
 }
 
-// outcome says what a client knows of a write by its error.
+// outcome returns the outcome of a write, as far as its error tells.
 func outcome(err error) string {
 	var refusal *cli.HTTPError
 	switch {
@@ -161,7 +161,7 @@ func outcome(err error) string {
 	return history.Unknown
 }
 
-// acked remembers that writes go on, and how far the log is.
+// acked records the index of an acknowledged write.
 func (c *soakClient) acked(index uint64) {
 	c.s.acks.Add(1)
 	for {
@@ -174,8 +174,8 @@ func (c *soakClient) acked(index uint64) {
 
 func (c *soakClient) voter() int { return c.rng.IntN(c.s.voters) }
 
-// add puts a number into a set. When it does not hear that it is there, it asks others, with the same key; now and
-// then it asks again all the same.
+// add adds a number to a set. Without an acknowledgement it repeats the request at other nodes with the same key. It
+// sometimes repeats acknowledged requests as well.
 func (c *soakClient) add() {
 	k, value := c.s.acquire(setKind, c.rng.Int())
 	defer c.s.release(k)
@@ -208,7 +208,7 @@ func (c *soakClient) put(r *history.Record, namespace, key string) error {
 		var err error
 		r.ID, err = c.wire.Remember(ctx, m)
 		if err == nil {
-			r.Index = uint64(c.wire.Index()) // of this write, or of one before: it is there at both
+			r.Index = uint64(c.wire.Index()) // the index of this write or an earlier one of this client
 		}
 		return err
 	}
@@ -223,7 +223,7 @@ func (c *soakClient) put(r *history.Record, namespace, key string) error {
 	return err
 }
 
-// where picks who is read and how: the replica's part is stale reads and such at an index.
+// where picks the node and the consistency of a read. The replica serves stale reads and reads at an index.
 func (c *soakClient) where(r *history.Record) (life int64) {
 	r.Client, r.From = c.id, c.s.now()
 	r.Mode = []string{history.Linearizable, history.AtIndex, history.Stale}[c.rng.IntN(3)]
@@ -237,7 +237,7 @@ func (c *soakClient) where(r *history.Record) (life int64) {
 	return c.s.lives[r.Node-1].Load()
 }
 
-// answered notes a read that was answered, with the process that did when there was only one meanwhile.
+// answered records an answered read, with the node's process if it did not restart in between.
 func (c *soakClient) answered(r history.Record, life int64) {
 	if r.To = c.s.now(); c.s.lives[r.Node-1].Load() == life {
 		r.Life = int(life)
@@ -272,7 +272,7 @@ func (c *soakClient) read() {
 	c.answered(r, life)
 }
 
-// register is one that is there. It is made by the first that asks for it; nothing is known of it until that is
+// register returns an open register. The first client that needs it creates it; it is unknown until this is
 // acknowledged.
 func (c *soakClient) register() (k *soakKey, value int, rid string) {
 	k, value = c.s.acquire(registerKind, c.rng.Int())
@@ -311,7 +311,7 @@ func (c *soakClient) write() {
 	c.s.note(r)
 }
 
-// gone is the value that a linearizable read records when the register is not there.
+// gone is the value that a linearizable read records if the register does not exist.
 const gone = 1 << 19
 
 func (c *soakClient) get() {

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// soakFaults lists the faults, which run one after another. Each ends its fault before it returns.
+// soakFaults lists the faults, which run one after another. Each ends before its function returns.
 var soakFaults = []struct {
 	name string
 	do   func(s *soak)
@@ -49,7 +49,8 @@ var soakFaults = []struct {
 	{"a backup is taken", (*soak).backedUp},
 }
 
-// faults has things happen until the time is up. After each, writes go on, or the history says that they do not.
+// faults injects faults until the time is up. After each, it checks that writes succeed, and records in the history
+// if they do not.
 func (s *soak) faults(length time.Duration) {
 	var names []string
 	for i, f := range soakFaults {
@@ -62,7 +63,7 @@ func (s *soak) faults(length time.Duration) {
 	}
 	var order []string
 	for said := s.began; time.Since(s.began) < length; {
-		if len(order) == 0 { // each once, in any order, and again
+		if len(order) == 0 { // each once in random order, then again
 			order = append(order, names...)
 			s.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		}
@@ -93,7 +94,7 @@ func (s *soak) goesOn() bool {
 
 func (s *soak) any() int { return s.rng.IntN(s.voters) }
 
-// minority returns as many voters as the cluster can lose, without the two given ones.
+// minority returns as many voters as the cluster can lose, except the two given ones.
 func (s *soak) minority(a, b int) (few []int) {
 	for i := range s.voters {
 		if i != a && i != b && len(few) < s.voters/2 {
@@ -105,12 +106,12 @@ func (s *soak) minority(a, b int) (few []int) {
 
 func (s *soak) leader() int { return leaderOf(s.t, s.nodes[:s.voters]) }
 
-// hold lets a fault last.
+// hold waits for a random time between two bounds, the duration of a fault.
 func (s *soak) hold(least, most time.Duration) {
 	rest(s.t.Context(), least+time.Duration(s.rng.Int64N(int64(most-least)+1)))
 }
 
-// whole returns when all voters are there, with a vote, and have what the leader has.
+// whole waits until all voters are up, have a vote, and have caught up with the leader.
 func (s *soak) whole() {
 	s.t.Helper()
 	var last string
@@ -151,10 +152,10 @@ func (s *soak) still(i int) {
 	s.nodes[i].Signal(syscall.SIGCONT)
 }
 
-// broken picks a fault that lets nothing pass: in silence, or with connections that close.
+// broken returns a random fault that blocks a link: silently, or by closing connections.
 func (s *soak) broken() fault { return []fault{stalled, cut}[s.rng.IntN(2)] }
 
-// silence drops the frames from a node to the others, or to it, or both.
+// silence sets a fault on the links from a node to the others, on those to it, or both.
 func (s *soak) silence(f fault, i int, unheard, deaf bool) {
 	if unheard {
 		s.links.set(f, i, s.links.others(i)...)
@@ -166,7 +167,7 @@ func (s *soak) silence(f fault, i int, unheard, deaf bool) {
 	}
 }
 
-// apart does so for a while.
+// apart blocks the links of a node for a while.
 func (s *soak) apart(i int, unheard, deaf bool) {
 	s.silence(s.broken(), i, unheard, deaf)
 	s.hold(500*time.Millisecond, 5*time.Second)
@@ -191,7 +192,7 @@ func (s *soak) everywhere(f fault) {
 	s.links.all(passes)
 }
 
-// emptied does what the runbooks allow: it empties one voter while the others are up.
+// emptied empties the home of one voter while the others are up, which the runbooks allow.
 func (s *soak) emptied() {
 	s.whole()
 	i := s.any()
@@ -201,8 +202,8 @@ func (s *soak) emptied() {
 	s.whole()
 }
 
-// emptiedBeside has the leader go, and a follower lose its home, while another lacks what both acknowledged: those
-// two may not go on without the leader's home.
+// emptiedBeside stops the leader and empties the home of a follower, while another follower lacks records that both
+// had acknowledged. These two followers must not continue without the leader's home.
 func (s *soak) emptiedBeside() {
 	s.whole()
 	lead := s.leader()
@@ -227,9 +228,8 @@ func (s *soak) emptiedBeside() {
 	s.whole()
 }
 
-// rolledBack puts an old copy of a follower's home, or of a part of it, in the place of what it has. The others know
-// it to be old, but those that are there when it comes back lack what it acknowledged last: they may not go on
-// without the leader.
+// rolledBack replaces a follower's home, or a part of it, by an old copy. The others know that it is old. But if
+// those that are up lack the records that it acknowledged last, they must not continue without the leader.
 func (s *soak) rolledBack(part string) {
 	s.whole()
 	i := (s.leader() + 1) % s.voters
@@ -267,7 +267,7 @@ func (s *soak) rolledBack(part string) {
 }
 
 func (s *soak) copied(from, to string) {
-	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil { // sockets, too
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil { // also copies sockets
 		s.t.Fatalf("cp: %v: %s", err, out)
 	}
 }
@@ -283,7 +283,8 @@ func (s *soak) rolling() {
 	}
 }
 
-// asked asks the leader for a change of the cluster. It may be rejected: a leader may just have changed.
+// asked requests a change of the cluster from the leader. It may be rejected, for example right after a change of
+// leader.
 func (s *soak) asked(verb string, body map[string]any) {
 	t := cli.Target{Endpoints: []string{s.urls[s.leader()]}, TokenText: s.token, Timeout: 20 * time.Second}
 	var out map[string]any
@@ -309,13 +310,13 @@ func (s *soak) rejoined() {
 	s.whole()
 }
 
-// replica makes the replica join, reads from it while a voter is killed, and makes it leave.
+// replica adds the read replica, reads from it while a voter is killed, and removes it.
 func (s *soak) replica() {
 	i := s.voters
 	s.start(i)()
 	s.hold(time.Second, 3*time.Second)
 	s.killed(s.any())
-	s.kill(i) // it comes back with what it has
+	s.kill(i) // the voter restarts with its state
 	s.start(i)()
 	s.hold(time.Second, 3*time.Second)
 	s.asked("remove", map[string]any{"node_id": i + 1})
@@ -323,7 +324,7 @@ func (s *soak) replica() {
 	s.empty(i)
 }
 
-// backedUp takes a backup, on what there is already, and restores it into a scratch state.
+// backedUp makes a backup on top of the existing ones, and restores it into a temporary state.
 func (s *soak) backedUp() {
 	dir := filepath.Join(s.dir, "backups")
 	if _, code := cairntest.Run(s.t, "backup", "--endpoints", s.urls[s.any()], "--to", dir); code != 0 {

@@ -19,12 +19,12 @@ type historyWriter struct {
 	err error
 }
 
-// newHistory returns a writer to out, which is the caller's to close, after flush.
+// newHistory returns a writer to out, which the caller closes after flush.
 func newHistory(out io.Writer) *historyWriter {
 	return &historyWriter{out: bufio.NewWriterSize(out, 1<<16)}
 }
 
-// note adds a record. flush reports whether all went well.
+// note adds a record. flush reports earlier errors.
 func (w *historyWriter) note(r history.Record) {
 	b, err := json.Marshal(r)
 	w.mu.Lock()
@@ -35,7 +35,7 @@ func (w *historyWriter) note(r history.Record) {
 	w.err = errors.Join(w.err, err)
 }
 
-// flush brings all records to the file.
+// flush writes all records to the file.
 func (w *historyWriter) flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -29,39 +29,39 @@ var (
 	soakFault   = flag.String("soak.fault", "", "only the faults that have this in their name")
 )
 
-// soakClients sets how many clients ask at a time.
+// soakClients is the number of concurrent clients.
 const soakClients = 8
 
-// A soak is a cluster of real processes behind proxies, its clients, and the history that they write. The last node
-// is a read replica, which comes and goes.
+// A soak is a cluster of real processes behind proxies, with its clients and their history. The last node is a read
+// replica, which joins and leaves.
 type soak struct {
 	t      *testing.T
-	ctx    context.Context // ends when the clients shall
-	rng    *rand.Rand      // of the faults
+	ctx    context.Context // ends when the clients must stop
+	rng    *rand.Rand      // random choices of the faults
 	dir    string
 	token  string
 	voters int
-	nodes  []*cairntest.Node // changed by the faults' goroutine alone
+	nodes  []*cairntest.Node // changed only by the goroutine of the faults
 	homes  []string
 	links  *links
 
 	urls  []string
 	wires []string
-	lives []atomic.Int64 // how many processes each node has had; 0 while it has none
+	lives []atomic.Int64 // number of processes of each node so far; 0 while it is down
 	total []int64
 
 	out   *historyWriter
 	began time.Time
 	acks  atomic.Int64
-	index atomic.Uint64 // of what was acknowledged last
+	index atomic.Uint64 // index of the last acknowledged write
 
 	mu   sync.Mutex
-	keys map[string][]*soakKey // that are asked for now, by kind
-	made int                   // keys so far
+	keys map[string][]*soakKey // open keys, by kind
+	made int                   // number of keys so far
 }
 
-// TestSoak has faults happen to a cluster while clients write to it and read from it, and judges what they were told.
-// deploy/soak/run.sh runs it for as long as one likes.
+// TestSoak injects faults into a cluster while clients write and read, and checks the recorded history.
+// deploy/soak/run.sh runs it for any time.
 func TestSoak(t *testing.T) {
 	path := *soakHistory
 	if path == "" {
@@ -78,7 +78,7 @@ func TestSoak(t *testing.T) {
 	s.note(history.Record{Op: history.Begin, Node: s.voters, Text: again})
 	ended := false
 	defer func() {
-		if !ended { // a node did not start, or not all became whole again
+		if !ended { // a node did not start, or the cluster did not recover
 			fmt.Printf("FAIL: the run broke off after %s; what happened is in %s (%v)\n",
 				time.Since(s.began).Round(time.Second), path, s.out.flush())
 		}
@@ -115,7 +115,7 @@ func newSoak(t *testing.T, out *historyWriter) *soak {
 		s.links.put(n)
 		s.homes = append(s.homes, n.DataDir)
 		s.urls, s.wires = append(s.urls, "http://"+config.Loopback(n.HTTPPort)), append(s.wires, config.Loopback(n.WirePort))
-		if n.NodeID < of { // the replica is not a founder
+		if n.NodeID < of { // the replica is not a founding member
 			n.Peers = n.Peers[:s.voters-1]
 		}
 	})
@@ -136,7 +136,7 @@ func newSoak(t *testing.T, out *historyWriter) *soak {
 	return s
 }
 
-// run has the clients work while faults happen, and then looks at what the nodes hold.
+// run runs the clients during the faults, and then reads the state of all nodes.
 func (s *soak) run(length time.Duration) {
 	ctx, done := context.WithCancel(s.t.Context())
 	defer done()
@@ -162,7 +162,8 @@ func (s *soak) now() int64 { return time.Since(s.began).Nanoseconds() }
 
 func (s *soak) note(r history.Record) { s.out.note(r) }
 
-// start launches a node; up waits for it. No more than one process of a node has a number, and none while it is down.
+// start launches a node and gives its process the next number; up waits until it serves. lives is 0 while a node is
+// down.
 func (s *soak) start(i int) (up func()) {
 	s.total[i]++
 	up = s.nodes[i].Launch()
@@ -191,7 +192,7 @@ func (s *soak) empty(i int) {
 	}
 }
 
-// final notes what a node holds in the end.
+// final records the final state of a node.
 func (s *soak) final(node int, rows map[string]string) {
 	found := map[string]*history.Record{}
 	for i := range s.made {

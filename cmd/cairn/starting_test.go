@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAKilledNodeKnowsItsTokens: from its first answer after it was killed a node takes a token that it made, or says
-// that it has only started.
+// TestAKilledNodeKnowsItsTokens checks that a restarted node, from its first answer on, either accepts a token that
+// it created before it was killed, or reports that it is still starting.
 func TestAKilledNodeKnowsItsTokens(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -31,7 +31,7 @@ func TestAKilledNodeKnowsItsTokens(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
 		r.Header.Set("Content-Type", "application/json")
 		a, err := http.DefaultClient.Do(r)
-		if err != nil { // it does not listen yet
+		if err != nil { // the node does not listen yet
 			return false
 		}
 		a.Body.Close()

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// stringExec runs one command through the stringd surface of a node, for the agent e2e.
+// stringExec runs one command through the stringd surface of a node.
 func stringExec(t testing.TB, p *cairntest.Node, cmd string) (content string, ok bool) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"cmd": cmd, "topic": "main"})
@@ -44,7 +44,8 @@ func stringPost(t testing.TB, p *cairntest.Node, path, body string) (content str
 	return string(b), strings.Contains(string(b), `"ok":true`)
 }
 
-// stringDo runs a command, again while no node leads or the answer is late: a busy machine may elect at any time.
+// stringDo runs a command, and repeats it while there is no leader or the answer is late, because an election may
+// happen on a busy machine at any time.
 func stringDo(t testing.TB, p *cairntest.Node, cmd string) string {
 	t.Helper()
 	for begin := time.Now(); ; rest(t.Context(), 20*time.Millisecond) {
@@ -66,7 +67,8 @@ func between(s, from, to string) string {
 	return strings.Trim(s, "} \"\\\n")
 }
 
-// TestStringInDev: dev writes below its home only, says where the surface is, and ends although a shell runs.
+// TestStringInDev checks that `cairn dev` writes only below its home, prints the address of stringd, and ends
+// although a shell runs.
 func TestStringInDev(t *testing.T) {
 	t.Parallel()
 	p, home := cairntest.StartDev(t)

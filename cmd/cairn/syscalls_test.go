@@ -14,16 +14,16 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// An injection has the kernel's answers to a running process's system calls replaced by errors, for one of its files:
-// a disk that fails, as far as the process can tell. strace does it.
+// An injection uses strace to make system calls of a running process fail, for one of its files, so that the process
+// sees a failing disk.
 type injection struct {
 	t    testing.TB
 	cmd  *exec.Cmd
-	file string // of the calls that it has seen
+	file string // strace's record of the calls
 	done chan error
 }
 
-// inject begins one. A call is a name of strace's: fdatasync, pwrite64.
+// inject starts an injection. A call is one of strace's names, such as fdatasync or pwrite64.
 func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injection {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(p.Line.Home, file))
@@ -34,7 +34,7 @@ func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injectio
 		t.Skipf("disks are broken with strace, which is not here: %v", err)
 	}
 	var said *cairntest.LogBuffer
-	for range 10 { // a thread that ends just then cannot be traced
+	for range 10 { // strace fails if a thread ends at that moment
 		x := &injection{t: t, file: filepath.Join(t.TempDir(), "calls"), done: make(chan error, 1)}
 		x.cmd = exec.Command("strace", "-f", "-o", x.file, "-P", found[len(found)-1], "-e", "trace="+call,
 			"-e", "inject="+call+":error="+errno, "-p", strconv.Itoa(p.Cmd.Process.Pid))
@@ -53,7 +53,7 @@ func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injectio
 	return nil
 }
 
-// begins returns when the process is traced, or will not be.
+// begins waits until the process is traced, or tracing has failed.
 func (x *injection) begins(said *cairntest.LogBuffer) bool {
 	x.t.Helper()
 	attached := func() bool { return strings.Contains(said.String(), "attached") }
@@ -61,7 +61,7 @@ func (x *injection) begins(said *cairntest.LogBuffer) bool {
 	return attached()
 }
 
-// hit returns when calls have failed, so many at least.
+// hit waits until a number of calls have failed.
 func (x *injection) hit(times int) {
 	x.t.Helper()
 	suite.Eventually(x.t, "something to ask the broken disk", func() bool {
@@ -73,9 +73,9 @@ func (x *injection) hit(times int) {
 	})
 }
 
-// end gives the process its disk back.
+// end stops the injection.
 func (x *injection) end() {
-	_ = x.cmd.Process.Signal(syscall.SIGINT) // it lets go; if the process has ended, so has it
+	_ = x.cmd.Process.Signal(syscall.SIGINT) // strace detaches; it has ended if the process has
 	err := <-x.done
 	x.done <- err
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestShellOnATerminal: it completes, remembers its lines without tokens, ends a verb on Ctrl-C and not itself, and
-// leaves the terminal as it was.
+// TestShellOnATerminal checks that the shell completes names, keeps a history without tokens, ends the running
+// command and not itself on Ctrl-C, and restores the terminal.
 func TestShellOnATerminal(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -24,25 +24,25 @@ func TestShellOnATerminal(t *testing.T) {
 		t.Error("keys do not reach the shell")
 	}
 	x.Type("remem\t\"the harbour is calm\"\r")
-	x.Shows("-") // its id
+	x.Shows("-") // the memory's id
 	x.Shows("cairn> ")
 	x.Type("recall harbour --namespa\tdefault\r")
 	x.Shows("the harbour is calm")
 	x.Shows("cairn> ")
-	x.Type("recall calm -n def\t\r") // a name that the node knows
+	x.Type("recall calm -n def\t\r") // completes a name from the node
 	x.Shows("default")
 	x.Shows("the harbour is calm")
 	x.Shows("cairn> ")
 	x.Type("se\t\t")
 	x.Shows("sessions")
-	x.Type("\x15watch\r") // Ctrl-U takes the line back
+	x.Type("\x15watch\r") // Ctrl-U deletes the line
 	x.Shows("watch")
 	suite.Eventually(t, "the shell to leave the keys to the command", func() bool { return !x.Raw() })
 	x.Type("\x03")
 	x.Shows("cairn> ")
 	x.Type("stats --token not-kept\r")
 	x.Shows("cairn> ")
-	x.Type("\x1b[A\x1b[A\x1b[A\r") // the third line before
+	x.Type("\x1b[A\x1b[A\x1b[A\r") // the third last line
 	x.Shows("the harbour is calm")
 	x.Shows("cairn> ")
 	x.Type("\x04")
@@ -58,7 +58,7 @@ func TestShellOnATerminal(t *testing.T) {
 	}
 }
 
-// TestTopOnATerminal: it draws frames, takes keys, and leaves the terminal as it was.
+// TestTopOnATerminal checks that `cairn top` draws frames, reacts to keys, and restores the terminal.
 func TestTopOnATerminal(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

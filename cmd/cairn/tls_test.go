@@ -56,7 +56,7 @@ func trusting(t testing.TB, ca string) *tls.Config {
 	return c
 }
 
-// sayHello says hello to a peer port as a node would and returns why it was rejected; empty when it was let in.
+// sayHello sends a node's hello to a peer port and returns the reason for its rejection, or "" if it is accepted.
 func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.ClusterHello) string {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -96,8 +96,8 @@ func sayHello(t testing.TB, addr, ca string, cert *tls.Certificate, hello wire.C
 	return e.Message
 }
 
-// TestTLSEverywhere: three nodes speak TLS on every port; a client that shows the wrong thing is told so and changes
-// nothing.
+// TestTLSEverywhere checks that three nodes use TLS on every port, and that clients with wrong certificates or
+// secrets get an error and change nothing.
 func TestTLSEverywhere(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -187,13 +187,13 @@ func TestTLSEverywhere(t *testing.T) {
 		}
 	}
 	var after api.ClusterStatus
-	// a slow machine may elect again
+	// an election may happen on a slow machine
 	if !suite.Within(suite.Patience, func() (ok bool) { after, ok = statusOf(t, leader); return ok }) || len(after.Peers) != 2 {
 		t.Errorf("the refused are members: %+v", after)
 	}
 	since, code := cairntest.Run(t, "log", "tail", "--json", "--token", token, "--from", fmt.Sprint(before.Applied+1),
 		"--endpoints", leader.Line.HTTP, "--ca", ca)
-	for entry := range strings.Lines(since) { // what nodes say of themselves when they start may come as late as that
+	for entry := range strings.Lines(since) { // nodes may write records about their own start this late
 		if !strings.Contains(entry, `"kind":"advertise"`) && !strings.Contains(entry, `"kind":"identity"`) {
 			t.Errorf("the refused had an effect: %s", entry)
 		}
@@ -219,7 +219,7 @@ func TestTLSEverywhere(t *testing.T) {
 	}
 
 	short := onLeader(t, nodes, token, "token", "create", "--ca", ca)
-	if !suite.Within(suite.Patience, func() bool { // when leadership moves meanwhile, the second time there may be nothing left to revoke
+	if !suite.Within(suite.Patience, func() bool { // if leadership moves, the repeated call may find the token already revoked
 		cairntest.Run(t, "token", "revoke", short, "--token", token, "--endpoints", nodes[leaderOf(t, nodes)].Line.HTTP, "--ca", ca)
 		c, err := client.Dial(t.Context(), client.Config{Addrs: []string{leader.Line.Wire}, Token: short, TLS: trusting(t, ca)})
 		if err == nil {
@@ -236,8 +236,8 @@ func TestTLSEverywhere(t *testing.T) {
 	}
 }
 
-// TestCertificatesRotateUnderLoad: all certificates are replaced while writers write; no write is rejected or lost,
-// and new connections see the new certificates.
+// TestCertificatesRotateUnderLoad replaces all certificates while clients write. No write may be rejected or lost,
+// and new connections must get the new certificates.
 func TestCertificatesRotateUnderLoad(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -250,7 +250,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 3 {
 		wg.Go(func() {
-			for i := 0; ctx.Err() == nil; i++ { // a connection for every few writes, so that handshakes meet the change
+			for i := 0; ctx.Err() == nil; i++ { // a new connection for every few writes, so that handshakes happen during the change
 				c, err := client.Dial(t.Context(), client.Config{Addrs: addrs, Token: token, TLS: trusting(t, au.Path("ca.crt"))})
 				if err != nil {
 					t.Errorf("writer %d: %v", w, err)
@@ -291,7 +291,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 		}
 	}
 	waitForWrites(t, &mu, acked, 50)
-	nodes[0].Kill() // and a member that comes back shows its new one to the others
+	nodes[0].Kill() // a restarted member must show its new certificate to the others
 	nodes[0].Launch()()
 	waitForWrites(t, &mu, acked, 50)
 	stop()
@@ -303,8 +303,8 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	t.Logf("%d writes acknowledged across the change", len(acked))
 }
 
-// checkBadKey gives the first node a key that is another's, and then its own again. Meanwhile the node shows the
-// certificate that it has, and `cairn cluster keys` and the doctor say at another node what is wrong.
+// checkBadKey replaces the first node's key by another node's, and then restores it. Meanwhile the node must keep its
+// current certificate, and `cairn cluster keys` and the doctor must report the problem at another node.
 func checkBadKey(t *testing.T, nodes []*cairntest.Node, au *cluster.Authority, token string) {
 	t.Helper()
 	files := map[string][]byte{}
@@ -371,7 +371,8 @@ func TestClusterInitMakesCertificates(t *testing.T) {
 	}
 }
 
-// TestDoctorLooksAtCertificates: what ends soon, has ended or is another's is said, with what to do.
+// TestDoctorLooksAtCertificates checks that the doctor reports certificates that expire soon, have expired, or do not
+// match the key, and says what to do.
 func TestDoctorLooksAtCertificates(t *testing.T) {
 	t.Parallel()
 	au, err := cluster.OpenAuthority(filepath.Join(t.TempDir(), "tls"))

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTopOnce prints a frame of a real node, for people and for programs.
+// TestTopOnce prints a frame of a real node as text and as JSON.
 func TestTopOnce(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

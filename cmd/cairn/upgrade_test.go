@@ -12,18 +12,18 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// load writes and recalls through clients that try each request again once at most.
+// load writes and recalls through clients that repeat each failed request at most once.
 type load struct {
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 	mu    sync.Mutex
 	acked map[string]string
-	again int // requests that were tried a second time
+	again int // number of repeated requests
 
-	still sync.RWMutex // who holds it for writing has everybody wait
+	still sync.RWMutex // locked for writing to pause all clients
 }
 
-// putLoad puts three writers and a reader to work. A request that fails twice fails the test.
+// putLoad starts three writers and a reader. A request that fails twice fails the test.
 func putLoad(t *testing.T, nodes []*cairntest.Node, token string) *load {
 	t.Helper()
 	addrs := wires(nodes)
@@ -64,7 +64,7 @@ func putLoad(t *testing.T, nodes []*cairntest.Node, token string) *load {
 					}
 					continue
 				}
-				m := wire.NewRemember(fmt.Sprintf("Maria Lopez%d works for Siemens%d", i, w)) // it states a fact, which newer versions find
+				m := wire.NewRemember(fmt.Sprintf("Maria Lopez%d works for Siemens%d", i, w)) // a text with a fact, which newer versions extract
 				m.IdempotencyKey = client.NewKey()
 				if !twice("remember", func(ctx context.Context) error {
 					rid, err := c.Remember(ctx, m)
@@ -91,7 +91,7 @@ func (l *load) end() {
 
 func (l *load) goesOn(t *testing.T) { t.Helper(); waitForWrites(t, &l.mu, l.acked, 30) }
 
-// oneByOne stops and starts the nodes one after the other, the leader last, under load.
+// oneByOne stops and starts the nodes one after the other under load, the leader last.
 func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *cairntest.Node, left int)) {
 	t.Helper()
 	done := map[*cairntest.Node]bool{}
@@ -115,8 +115,8 @@ func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *ca
 	}
 }
 
-// TestARollingRestartFailsNoRequest: nodes are restarted one after the other under load; no request fails beyond one
-// repetition, and nothing that was acknowledged is lost.
+// TestARollingRestartFailsNoRequest restarts the nodes one after the other under load. No request may fail more than
+// once, and no acknowledged write may be lost.
 func TestARollingRestartFailsNoRequest(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestNoSpaceIsNotADamagedBackup: a verification and a download that meet a full disk say so, and what to do. They do
-// not call the backups damaged.
+// TestNoSpaceIsNotADamagedBackup checks that a verification and a download on a full disk report the lack of space
+// and the remedy, and not damaged backups.
 func TestNoSpaceIsNotADamagedBackup(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// makesFiles matches code that makes files.
+// makesFiles matches code that creates files.
 var makesFiles = regexp.MustCompile(`os\.(Create|CreateTemp|WriteFile)\(|os\.O_CREATE|bolt\.Open\(|NewScorch\(|raftboltdb\.New\(|NewFileSnapshotStore`)
 
-// writers are the files of this code that make files, and why an encrypted node is none the worse for it: they seal
-// what they write, or write nothing that somebody said, or write where somebody else told them to.
+// writers lists the files of code that create files, with the reason why that is safe on an encrypted node: they
+// encrypt the data, write no data of users, or write to a place that the user chose.
 var writers = map[string]string{
 	"oplog/state/lock.go":                 "a lock",
 	"oplog/snapshot/archive/archive.go":   "what the node writes: sealed backups",
@@ -55,12 +55,12 @@ var writers = map[string]string{
 	"cmd/cairn/cluster/cluster.go":        "the token of a cluster that it has configured, which clients read",
 }
 
-// TestEveryWriterIsThoughtOf: code that makes files has a row here that says what an encrypted node has of it.
+// TestEveryWriterIsThoughtOf checks that all code that creates files has a row in writers.
 func TestEveryWriterIsThoughtOf(t *testing.T) {
 	root := filepath.Join("..", "..")
 	found := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && (d.Name() == "deploy" || d.Name() == ".ci") { // no part of a node
+		if err == nil && d.IsDir() && (d.Name() == "deploy" || d.Name() == ".ci") { // not part of a node
 			return fs.SkipDir
 		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// wires returns the wire addresses for clients.
+// wires returns the addresses of the nodes for wire clients.
 func wires(nodes []*cairntest.Node) (addrs []string) {
 	for _, p := range nodes {
 		addrs = append(addrs, p.Line.Wire)
@@ -23,7 +23,7 @@ func wires(nodes []*cairntest.Node) (addrs []string) {
 	return addrs
 }
 
-// connect makes a client of all nodes, for as long as the test runs.
+// connect returns a client of all nodes, which is closed at the end of the test.
 func connect(t testing.TB, nodes []*cairntest.Node, token string) *client.Client {
 	t.Helper()
 	c, err := client.Dial(t.Context(), client.Config{Addrs: wires(nodes), Token: token})
@@ -34,7 +34,7 @@ func connect(t testing.TB, nodes []*cairntest.Node, token string) *client.Client
 	return c
 }
 
-// writeUntil writes what text says, each under its own key, until ctx ends, and notes what was acknowledged.
+// writeUntil writes texts, each under its own key, until ctx ends, and records the acknowledged ones.
 func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.Mutex, acked map[string]string, text func(i int) string) {
 	c, err := client.Dial(t.Context(), cfg)
 	if err != nil {
@@ -56,13 +56,13 @@ func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.M
 	}
 }
 
-// putOnce writes under a key until it is known what became of it. A client waits only so long for a cluster that
-// takes nothing: the machine may be busier than that.
+// putOnce repeats a write under the same key until its outcome is known, because the machine may be busier than a
+// client's timeout allows for.
 func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
 	defer cancel()
 	if m.IdempotencyKey == "" {
-		m.IdempotencyKey = client.NewKey() // makes asking again safe
+		m.IdempotencyKey = client.NewKey() // makes repeated requests safe
 	}
 	for {
 		rid, err := c.Remember(ctx, m)
@@ -76,7 +76,7 @@ func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, er
 	}
 }
 
-// keep writes a memory once, and notes its id and text.
+// keep writes a memory once, and records its id and text.
 func keep(t testing.TB, c *client.Client, m wire.Remember, acked map[string]string) {
 	t.Helper()
 	rid, err := putOnce(t.Context(), c, m)
@@ -86,7 +86,7 @@ func keep(t testing.TB, c *client.Client, m wire.Remember, acked map[string]stri
 	acked[rid] = m.Text
 }
 
-// recallNow asks for what is newest, until a leader vouches that it is.
+// recallNow repeats a linearizable recall until a leader confirms it.
 func recallNow(t testing.TB, c *client.Client, q wire.Recall) []wire.RecallResult {
 	t.Helper()
 	ctx := suite.Context(t)
@@ -103,7 +103,7 @@ func recallNow(t testing.TB, c *client.Client, q wire.Recall) []wire.RecallResul
 	}
 }
 
-// waitForWrites returns when n more have been acknowledged.
+// waitForWrites waits until n more writes have been acknowledged.
 func waitForWrites(t testing.TB, mu *sync.Mutex, acked map[string]string, n int) {
 	t.Helper()
 	count := func() int {
@@ -117,17 +117,17 @@ func waitForWrites(t testing.TB, mu *sync.Mutex, acked map[string]string, n int)
 	}
 }
 
-// A log of what clients wrote and were told.
+// A diary records the acknowledged writes of several clients.
 type diary struct {
 	t    testing.TB
 	mu   sync.Mutex
-	told map[string]string // text by id
+	told map[string]string // id → text of an acknowledged write
 
-	stop func() // ends the writing, and waits for it
+	stop func() // stops the clients and waits for them
 }
 
-// writeOn has clients of all nodes write until stop. Each asks again, with the key of its write, until it knows what
-// became of it.
+// writeOn writes through clients of all nodes until stop. Each client repeats a write with the same key until it
+// knows the outcome.
 func writeOn(t testing.TB, nodes []*cairntest.Node, token string, clients int) *diary {
 	t.Helper()
 	d := &diary{t: t, told: map[string]string{}}
@@ -172,7 +172,7 @@ func (d *diary) count() int {
 	return len(d.told)
 }
 
-// goesOn returns when more has been acknowledged.
+// goesOn waits until more writes have been acknowledged.
 func (d *diary) goesOn(what string) {
 	d.t.Helper()
 	begin := time.Now()
@@ -181,7 +181,7 @@ func (d *diary) goesOn(what string) {
 	d.t.Logf("writes went on after %s %s", time.Since(begin).Round(10*time.Millisecond), what)
 }
 
-// checkAll ends the writing: every node holds the same then, with all that was acknowledged once.
+// checkAll stops the clients, and checks that every node has the same state with every acknowledged write once.
 func (d *diary) checkAll(nodes []*cairntest.Node, token string) {
 	d.t.Helper()
 	d.stop()

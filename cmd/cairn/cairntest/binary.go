@@ -62,7 +62,7 @@ func build() (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // closing unlocks it
+	defer func() { err = errors.Join(err, lock.Close()) }() // closing the file releases the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}

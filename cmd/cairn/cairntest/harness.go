@@ -15,10 +15,10 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/config"
 )
 
-// Command returns a call of cairn that is not started yet.
+// Command returns a cairn command that is not started yet.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, Binary(), args...)
-	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh", "CAIRN_CONTEXTS="+os.DevNull) // not the developer's
+	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh", "CAIRN_CONTEXTS="+os.DevNull) // do not use the developer's contexts
 	return c
 }
 

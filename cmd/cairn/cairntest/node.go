@@ -32,7 +32,7 @@ type Node struct {
 	Netns string // network namespace to run in; blank: the test's own
 	Bin   string // binary of another version; blank: this version
 
-	Env         []string             // in addition to this process's
+	Env         []string             // environment variables in addition to this process's
 	SysProcAttr *syscall.SysProcAttr // to run as another user
 }
 

@@ -99,7 +99,9 @@ func (m *models) byName(name string) (*embed.Guard, error) {
 		g, _ := m.get(identity(builtin))
 		return g, nil
 	}
-	g, err := m.find(func(directory string, candidate oplog.Embedder) bool { return name == directory || name == candidate.String() })
+	g, err := m.find(func(directory string, candidate oplog.Embedder) bool {
+		return name == directory || name == candidate.String()
+	})
 	if g == nil && err == nil {
 		err = oplog.Errorf(oplog.Conflict,
 			"this node has no model %s, it has %s: `cairn embed fetch` brings one into %s, on every node", name,

@@ -83,10 +83,10 @@ const PollEvery = time.Second
 
 // A pollResult is the result of polling the other members.
 type pollResult struct {
-	level, reason   string
-	removed     bool
-	cannotElect bool // removed or without a quorum, so no leader will appear
-	quorumLost  bool // cannotElect at two consecutive polls
+	level, reason string
+	removed       bool
+	cannotElect   bool // removed or without a quorum, so no leader will appear
+	quorumLost    bool // cannotElect at two consecutive polls
 }
 
 // Poll queries all members and stores the result, so that health checks and writes do not wait for members that do

@@ -255,7 +255,7 @@ func (r *round) triggers(ctx context.Context) error {
 const (
 	mergesPerEntry = 200
 	partsPerEntry  = 2000
-	mergeBytes    = 4 << 20
+	mergeBytes     = 4 << 20
 )
 
 // propose writes the decisions to the log. Many merges and tier moves go into their own entries before the last one,

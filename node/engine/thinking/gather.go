@@ -36,8 +36,8 @@ type round struct {
 const (
 	maxLimit     = 10_000
 	maxRoundTime = time.Minute
-	rowsPerSlice   = 100 // rows read in one view of the state
-	maxRowText    = mind.MaxRead
+	rowsPerSlice = 100 // rows read in one view of the state
+	maxRowText   = mind.MaxRead
 )
 
 // gather reads the snapshot in slices. Writes go on between them, so every decision carries the revisions that it is

@@ -188,8 +188,8 @@ func (th *Thinker) MaintenanceStatus(_ context.Context, c api.Caller, q *api.Mai
 // that it takes a fraction of one core while recalls run, and no recall waits long for it.
 const (
 	workSlice   = 3 * time.Millisecond
-	pauseFactor   = 2 // pause as a multiple of the work
-	maxPause = 20 * time.Millisecond
+	pauseFactor = 2 // pause as a multiple of the work
+	maxPause    = 20 * time.Millisecond
 )
 
 // yieldToReaders returns the function that a round calls every few rows. Within a slice it only reads the clock. If
