@@ -20,7 +20,7 @@ import (
 func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {}) // the leader stays
+	nodes, token := configureThree(t, t.TempDir(), func(*config.NodeFile) {}) // the leader stays
 	for _, p := range nodes {
 		change(t, p.Args[3], func(b []byte) []byte {
 			return bytes.Replace(b, []byte("[cluster]\n"),
@@ -33,7 +33,7 @@ func TestAnAlteredTextReachesNoOtherMember(t *testing.T) {
 		t.Helper()
 		c := connect(t, to, token)
 		for i := range 40 {
-			keep(t, c, wire.NewRemember(fmt.Sprintf("%s %d", what, i)), acked)
+			putAndRecord(t, c, wire.NewRemember(fmt.Sprintf("%s %d", what, i)), acked)
 		}
 	}
 	put(nodes, "the castle was true")

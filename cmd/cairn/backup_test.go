@@ -44,7 +44,7 @@ func TestBackupUnderLoadRestoresIntoAFreshCluster(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
-			cfg := client.Config{Addrs: wires(nodes), Token: token}
+			cfg := client.Config{Addrs: wireAddrs(nodes), Token: token}
 			writeUntil(ctx, t, cfg, &mu, acked, func(i int) string { return fmt.Sprintf("writer %d memory %d", w, i) })
 		})
 	}
@@ -116,7 +116,7 @@ func freshThree(t *testing.T, dir, token string) (nodes []*cairntest.Node) {
 	base := cairntest.FreePorts(t, 3*config.PortsEach)
 	for i := range 3 {
 		n := config.LocalNode(filepath.Join(dir, fmt.Sprint("fresh", i+1)), i+1, 3, base, token)
-		n.ElectionMS, n.Master = electionMS(patient), true
+		n.ElectionMS, n.Master = electionMS(longElectionMS), true
 		path := filepath.Join(dir, fmt.Sprintf("fresh%d.toml", i+1))
 		if err := config.Write(path, n, nil); err != nil {
 			t.Fatal(err)

@@ -25,9 +25,11 @@ import (
 const (
 	besideBound = 3.0                   // maximum ratio of a well-behaved client's p99 during a bomb to its p99 alone
 	besidePace  = 10 * time.Millisecond // interval between their requests, even if the previous one is unanswered
-	besideAlone = time.Second           // measured before each bomb; the median of these is the p99 alone, so that aftereffects of one bomb do not count
+	// Measured before each bomb. The median of these is the p99 alone, so that aftereffects of one bomb do not count.
+	besideAlone = time.Second
 	besideBomb  = 3 * time.Second
-	besideTries = 5               // a ratio over the bound is measured this often and the median counts, because the machine is shared
+	// A ratio over the bound is measured this often and the median counts, because the machine is shared.
+	besideTries = 5
 	besideRest  = 2 * time.Second // pause before each measurement, so that aftereffects of a bomb do not count
 )
 
@@ -56,7 +58,7 @@ func TestBombsBeside(t *testing.T) {
 			continue
 		}
 		fmt.Fprintf(w, "%s\t", d.name)
-		for _, r := range besideDoor(t, bombed, elsewhere, d, well) {
+		for _, r := range measureListener(t, bombed, elsewhere, d, well) {
 			fmt.Fprintf(w, "%.1f ms\t%.1f ms\t%.1f\t%s\t", ms(r.alone), ms(r.beside), r.ratio(), r.bomb)
 			if r.over() {
 				t.Errorf("%s, %s: p99 went from %s to %s, and to %s when the bomb was another node's", d.name, r.bomb,
@@ -77,15 +79,15 @@ func besideNode(t *testing.T) *cairntest.Node {
 			fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
-	registerWell(t, p)
+	registerClient(t, p)
 	return p
 }
 
 func ms(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-func byName(t *testing.T, doors []bombed, name string) bombed {
+func byName(t *testing.T, doors []bombTarget, name string) bombTarget {
 	t.Helper()
-	i := slices.IndexFunc(doors, func(d bombed) bool { return d.name == name })
+	i := slices.IndexFunc(doors, func(d bombTarget) bool { return d.name == name })
 	if i < 0 {
 		t.Fatalf("no door %s", name)
 	}
@@ -108,11 +110,11 @@ func (r besideRow) ratio() float64 {
 
 func (r besideRow) over() bool { return r.ratio() > besideBound }
 
-// besideDoor bombs a listener in every way and returns the worst results for each client. A bomb over the bound is
-// measured again several times, each time next to the latency alone just before and to the same bomb on another node,
-// because the load of a shared machine changes within a minute. The figures of the other node do not excuse a result;
-// they only show the share of the machine.
-func besideDoor(t *testing.T, p *cairntest.Node, elsewhere func() *cairntest.Node, d bombed, well [2]func(context.Context) error) (worst [2]besideRow) {
+// measureListener bombs a listener in every way and returns the worst results for each client. A bomb over the bound
+// is measured again several times, each time next to the latency alone just before and to the same bomb on another
+// node, because the load of a shared machine changes within a minute. The figures of the other node do not excuse a
+// result; they only show the share of the machine.
+func measureListener(t *testing.T, p *cairntest.Node, elsewhere func() *cairntest.Node, d bombTarget, well [2]func(context.Context) error) (worst [2]besideRow) {
 	b := startBomber(t, p, d.name)
 	defer b.end()
 	var rows [][2]besideRow
@@ -287,13 +289,13 @@ func TestBomber(t *testing.T) {
 		stop()
 		stop = func() {}
 		if name, ok := strings.CutPrefix(in.Text(), "go "); ok {
-			stop = goOff(t.Context(), d.bombs[name])
+			stop = startBomb(t.Context(), d.bombs[name])
 		}
 	}
 }
 
-// goOff starts a bomb and returns the function that ends it.
-func goOff(ctx context.Context, bomb func(context.Context)) (stop func()) {
+// startBomb starts a bomb and returns the function that ends it.
+func startBomb(ctx context.Context, bomb func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

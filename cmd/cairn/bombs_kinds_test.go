@@ -45,7 +45,7 @@ func (d dialer) from(clients int, do func(context.Context, net.Conn)) func(conte
 				for ctx.Err() == nil {
 					c, err := d(ctx)
 					if err != nil {
-						rest(ctx, 10*time.Millisecond)
+						sleep(ctx, 10*time.Millisecond)
 						continue
 					}
 					stop := context.AfterFunc(ctx, func() { c.Close() })
@@ -70,7 +70,7 @@ func bombers(clients int) int {
 	return max(1, clients*suite.Count(25, 25, 100)/100)
 }
 
-func rest(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
@@ -90,7 +90,7 @@ func drip(first []byte, more byte) func(context.Context, net.Conn) {
 	return func(ctx context.Context, c net.Conn) {
 		_, err := c.Write(first)
 		for err == nil && ctx.Err() == nil {
-			rest(ctx, 20*time.Millisecond)
+			sleep(ctx, 20*time.Millisecond)
 			_, err = c.Write([]byte{more})
 		}
 	}
@@ -115,12 +115,12 @@ func fire(requests ...[]byte) func(context.Context, net.Conn) {
 				return
 			}
 		}
-		rest(ctx, 50*time.Millisecond)
+		sleep(ctx, 50*time.Millisecond)
 	}
 }
 
-// nasty lists JSON values that are costly to decode: deep, long or huge ones, and invalid text.
-func nasty() map[string]string {
+// costlyJSON lists JSON values that are costly to decode: deep, long or huge ones, and invalid text.
+func costlyJSON() map[string]string {
 	return map[string]string{
 		"deep":    strings.Repeat("[", 1<<20),
 		"nested":  strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000),
@@ -159,7 +159,7 @@ func httpBombs(d dialer, path string, headers map[string]string) map[string]func
 		bombs["wrong tokens"] = d.from(50,
 			fire(bytes.Replace(whole("{}"), []byte(headers["Authorization"]), []byte("Bearer ydb_wrong"), 1)))
 	}
-	for name, v := range nasty() {
+	for name, v := range costlyJSON() {
 		bombs["json "+name] = d.from(2,
 			fire(whole(v), whole(`{"cmd":"/info","query":"x","text":`+v+`,"top_k":`+v+`,"params":`+v+`,"id":1,"jsonrpc":"2.0","method":"tools/call"}`)))
 	}
@@ -192,7 +192,7 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 				early(0, []byte{0xc6, 0xff, 0xff, 0xff, 0xff}))),
 		"noise": d.from(8, flood(nil, bytes.Repeat([]byte{0xC1, 0, 0xFF, 7}, 16<<10))),
 	}
-	for name, v := range nasty() {
+	for name, v := range costlyJSON() {
 		v = v[:min(len(v), 60<<10)]
 		bombs["json "+name] = d.from(2, fire(early(0x80, []byte(v)), early(0x80, []byte(`{"token":`+v+`}`))))
 	}
@@ -219,7 +219,7 @@ func wireBombs(d dialer, first wire.Op, token string) map[string]func(context.Co
 	bombs["unread answers"] = d.from(16, flood(auth, wireFrame(6, 0, wire.OpPing, nil)))
 	bombs["half a frame behind the token"] = d.from(16,
 		hold(append(bytes.Clone(auth), wireFrame(wire.MaxLength, 0, wire.OpRemember, make([]byte, 1<<20))...)))
-	for name, v := range nasty() {
+	for name, v := range costlyJSON() {
 		bombs["json "+name+" behind the token"] = d.from(2,
 			fire(auth, late(0x80, []byte(`{"text":`+v+`,"metadata":`+v+`,"importance":`+v+`}`))))
 	}
@@ -244,7 +244,7 @@ func prefixBombs(d dialer, limit int, first string) map[string]func(context.Cont
 
 func siftBombs(d dialer) map[string]func(context.Context) {
 	bombs := prefixBombs(d, 16<<20, `{"kind":`)
-	for name, v := range nasty() {
+	for name, v := range costlyJSON() {
 		for _, body := range []string{v, `{"kind":"capture","sessionId":"s","tool":"T","payload":` + v + `}`,
 			`{"kind":"search","k":` + v + `,"query":` + v + `}`} {
 			bombs[fmt.Sprint("json ", name, " ", len(body)-len(v))] = d.from(1, fire(prefixed(len(body), body)))
@@ -257,7 +257,7 @@ func covenantBombs(d dialer, token string) map[string]func(context.Context) {
 	bombs := prefixBombs(d, covenantFrame, `{"kind":`)
 	hello := fmt.Sprintf(`{"kind":"authenticate","token_b58":%q}`, token)
 	enter := prefixed(len(hello), hello)
-	for name, v := range nasty() {
+	for name, v := range costlyJSON() {
 		body := `{"kind":"submit_intent","text":` + v + `}`
 		search := `{"kind":"search_memory","query":"x","limit":` + v + `}`
 		bombs["json "+name] = d.from(2, fire(prefixed(len(v), v)))
@@ -287,14 +287,14 @@ func processBombs(t *testing.T, d dialer, token string) map[string]func(context.
 			flood(ask("process.spawn", `{"id":"bomb","command":"/bin/sh","args":["-c","head -c 100000000 /dev/zero"]}`),
 				ask("server.ping", "{}"))),
 	}
-	for name, v := range nasty() {
+	for name, v := range costlyJSON() {
 		if v = v[:min(len(v), 900<<10)]; strings.Contains(v, "\n") {
 			continue
 		}
 		bombs["json "+name] = d.from(1, fire(append([]byte(v), '\n'), ask("files.stat", v), ask("process.spawn", `{"id":`+v+`}`)))
 	}
 	dir := t.TempDir()
-	for name, archive := range map[string][]byte{"large": tarOf(1, 256<<20), "many": tarOf(20_000, 1)} {
+	for name, archive := range map[string][]byte{"large": tarOfZeros(1, 256<<20), "many": tarOfZeros(20_000, 1)} {
 		src := filepath.Join(dir, name+".tgz")
 		bombs["tar "+name] = func(ctx context.Context) {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -337,8 +337,8 @@ func largeFile(t *testing.T) string {
 	return path
 }
 
-// tarOf returns a compressed archive of files of zeros, which is small.
-func tarOf(files int, size int64) []byte {
+// tarOfZeros returns a compressed archive of files of zeros, which is small.
+func tarOfZeros(files int, size int64) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)

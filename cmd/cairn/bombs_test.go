@@ -32,12 +32,12 @@ const (
 	bombMemory = 640 << 20
 )
 
-// bombsApart reports whether bombs run one at a time, with all clients, while latencies are measured. Only the soak
-// does so, because other tests run next to this one.
-func bombsApart() bool { return suite.Count(0, 0, 1) == 1 }
+// bombsRunAlone reports whether bombs run one at a time, with all clients, while latencies are measured. Only the
+// soak does so, because other tests run next to this one.
+func bombsRunAlone() bool { return suite.Count(0, 0, 1) == 1 }
 
-// A bombed is a listener of the node with the requests of a well-behaved client and those that overload it.
-type bombed struct {
+// A bombTarget is a listener of the node with the requests of a well-behaved client and those that overload it.
+type bombTarget struct {
 	name  string
 	well  func(ctx context.Context) error // on its own connection
 	bombs map[string]func(ctx context.Context)
@@ -59,15 +59,15 @@ func TestBombs(t *testing.T) {
 		Args: []string{"dev", "--home", home, "--log-level", "error", "--port-base", fmt.Sprint(cairntest.FreePorts(t, 6))}}
 	t.Cleanup(p.Kill)
 	p.Launch()()
-	registerWell(t, p)
-	member := memberAlone(t)
+	registerClient(t, p)
+	member := singleMember(t)
 	for _, l := range append(listeners(t, p), peerListener(member)) {
 		t.Run(l.name, func(t *testing.T) {
 			p := p
 			if l.name == "peers" {
 				p = member
 			}
-			if bombsApart() {
+			if bombsRunAlone() {
 				for _, name := range sortedNames(l.bombs) {
 					t.Run(name, func(t *testing.T) { bomb(t, p, l, l.bombs[name]) })
 				}
@@ -88,11 +88,11 @@ func TestBombs(t *testing.T) {
 }
 
 // peerListener returns the peer port of a member.
-func peerListener(p *cairntest.Node) bombed {
+func peerListener(p *cairntest.Node) bombTarget {
 	well := func(ctx context.Context) error {
 		return post(ctx, p.Line.HTTP+"/v1/recall", `{"query":"anything"}`, map[string]string{"Authorization": "Bearer " + p.Token})
 	}
-	return bombed{"peers", well, wireBombs(dialTCP(p.Line.Cluster), wire.OpClusterHello, "")}
+	return bombTarget{"peers", well, wireBombs(dialTCP(p.Line.Cluster), wire.OpClusterHello, "")}
 }
 
 func sortedNames[V any](m map[string]V) (names []string) {
@@ -105,11 +105,11 @@ func sortedNames[V any](m map[string]V) (names []string) {
 
 // bomb runs bombs next to a listener's well-behaved client and checks the node's memory. If bombs run one at a time,
 // it also compares latencies.
-func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Context)) {
+func bomb(t *testing.T, p *cairntest.Node, l bombTarget, bombs ...func(context.Context)) {
 	pid := p.Cmd.Process.Pid
 	before, open := procStat(t, pid)
 	var base time.Duration
-	if bombsApart() {
+	if bombsRunAlone() {
 		base = tail(t, l, bombTime/4, 50)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), bombTime+30*time.Second)
@@ -136,7 +136,7 @@ func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Conte
 	wg.Wait()
 	<-watched
 	t.Logf("p99 %s alone, %s beside; memory grew by %d MiB", base, during, (peak-before)>>20)
-	if bombsApart() && during > max(3*base, time.Second) {
+	if bombsRunAlone() && during > max(3*base, time.Second) {
 		t.Errorf("p99 went from %s to %s", base, during)
 	}
 	if peak-before > bombMemory {
@@ -150,7 +150,7 @@ func bomb(t *testing.T, p *cairntest.Node, l bombed, bombs ...func(context.Conte
 
 // tail returns the 99th percentile of the well-behaved client's latency, over a time and a minimum number of
 // requests.
-func tail(t *testing.T, l bombed, d time.Duration, least int) time.Duration {
+func tail(t *testing.T, l bombTarget, d time.Duration, least int) time.Duration {
 	t.Helper()
 	var took []time.Duration
 	for start := time.Now(); time.Since(start) < d || len(took) < least; {
@@ -185,8 +185,8 @@ func procStat(t *testing.T, pid int) (resident int64, open int) {
 	return pages * int64(os.Getpagesize()), len(fds)
 }
 
-// registerWell registers the agent of the well-behaved client with stringd.
-func registerWell(t *testing.T, p *cairntest.Node) {
+// registerClient registers the agent of the well-behaved client with stringd.
+func registerClient(t *testing.T, p *cairntest.Node) {
 	t.Helper()
 	if err := post(t.Context(), p.Line.String+"/agents", `{"agent_id":"well"}`, nil); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func registerWell(t *testing.T, p *cairntest.Node) {
 
 // listeners returns all listeners of a node. Well-behaved clients have their own token, because the bombs use up the
 // rate limit of theirs.
-func listeners(t *testing.T, p *cairntest.Node) []bombed {
+func listeners(t *testing.T, p *cairntest.Node) []bombTarget {
 	token := fileText(t, filepath.Join(p.Line.Home, "token"))
 	var well struct{ Token string }
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(p.Line.Home, "token"), Timeout: suite.Patience}
@@ -217,7 +217,7 @@ func listeners(t *testing.T, p *cairntest.Node) []bombed {
 	bearer, wellBearer := map[string]string{"Authorization": "Bearer " + token}, map[string]string{"Authorization": "Bearer " + well.Token}
 	rpc := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	gateway, mirror, stringd := dialTCP(strings.TrimPrefix(p.Line.HTTP, "http://")), dialTCP(strings.TrimPrefix(p.Line.CovenantHTTP, "http://")), dialTCP(strings.TrimPrefix(p.Line.String, "http://"))
-	return []bombed{
+	return []bombTarget{
 		{"wire", onWire, wireBombs(dialTCP(p.Line.Wire), wire.OpAuth, token)},
 		{"gateway", func(ctx context.Context) error {
 			return post(ctx, p.Line.HTTP+"/v1/recall", `{"query":"anything"}`, wellBearer)

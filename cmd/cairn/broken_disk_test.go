@@ -15,7 +15,7 @@ func TestADiskThatFails(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	suite.NotShort(t, "it waits for elections of three processes, which the race detector slows down")
-	nodes, token := threeIn(t, t.TempDir(), inHaste)
+	nodes, token := configureThree(t, t.TempDir(), shortElection)
 	for _, p := range nodes { // snapshots write the state
 		change(t, p.Args[3], func(b []byte) []byte {
 			return bytes.Replace(b, []byte("[cluster]\n"), []byte("[cluster]\nsnapshot_threshold = 16\nsnapshot_interval_ms = 100\n"), 1)
@@ -23,7 +23,7 @@ func TestADiskThatFails(t *testing.T) {
 	}
 	startAll(t, nodes, 0, 1, 2)
 	d := writeOn(t, nodes, token, 3)
-	d.goesOn("at first")
+	d.waitForMore("at first")
 	for _, tc := range []struct {
 		leads            bool
 		file, call, says string
@@ -41,24 +41,24 @@ func TestADiskThatFails(t *testing.T) {
 		x := inject(t, p, tc.file, tc.call, "EIO")
 		p.ExpectFailure(tc.says, "input/output error")
 		x.end()
-		d.goesOn("when " + tc.call + " of " + tc.file + " had failed")
+		d.waitForMore("when " + tc.call + " of " + tc.file + " had failed")
 		p.Launch()()
 	}
 	for _, tc := range []struct{ file, call string }{{"raft/log/*.seg", "pwrite64"}, {"state/*/MANIFEST-*", "write"}} {
 		full := nodes[leaderOf(t, nodes)]
 		x := inject(t, full, tc.file, tc.call, "ENOSPC")
-		x.hit(3)
-		d.goesOn("while there is no room for the leader's " + tc.file)
+		x.waitForHits(3)
+		d.waitForMore("while there is no room for the leader's " + tc.file)
 		x.end()
-		d.goesOn("when there is")
+		d.waitForMore("when there is")
 	}
-	onlyWhatIsThere(t, nodes, d)
+	killNextToBrokenDisk(t, nodes, d)
 	d.checkAll(nodes, token)
 }
 
-// onlyWhatIsThere stops one member, so that acknowledged writes are on both others. It breaks the disk of one of
+// killNextToBrokenDisk stops one member, so that acknowledged writes are on both others. It breaks the disk of one of
 // these and then kills the other. The two remaining members must have every acknowledged write.
-func onlyWhatIsThere(t *testing.T, nodes []*cairntest.Node, d *diary) {
+func killNextToBrokenDisk(t *testing.T, nodes []*cairntest.Node, d *diary) {
 	t.Helper()
 	lead := leaderOf(t, nodes)
 	away, broken := nodes[(lead+1)%3], nodes[(lead+2)%3]
@@ -70,6 +70,6 @@ func onlyWhatIsThere(t *testing.T, nodes []*cairntest.Node, d *diary) {
 	upBroken, upAway := broken.Launch(), away.Launch()
 	upBroken()
 	upAway()
-	d.goesOn("without the one that led")
+	d.waitForMore("without the one that led")
 	nodes[lead].Launch()()
 }

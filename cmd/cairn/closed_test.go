@@ -135,8 +135,8 @@ func (s *stranger) refusal(f wire.Frame, err error) string {
 // secret that is not a member can neither write nor change the membership. The log and the audit must stay unchanged.
 func TestStrangersAtThePeerPort(t *testing.T) {
 	t.Parallel()
-	p := memberAlone(t)
-	before := tracks(t, settled(t, p))
+	p := singleMember(t)
+	before := controlState(t, waitSettled(t, p))
 	entry, err := oplog.Entry{Node: 9,
 		Ops: []oplog.Op{&oplog.CreateToken{Hash: access.HashToken("mine"), DB: oplog.DefaultDB, Scopes: []string{"admin"}, At: 1}}}.Encode()
 	if err != nil {
@@ -189,22 +189,22 @@ func TestStrangersAtThePeerPort(t *testing.T) {
 			t.Errorf("%s as the node that is asked is answered", name)
 		}
 	}
-	if after := tracks(t, p); after != before {
+	if after := controlState(t, p); after != before {
 		t.Errorf("log and audit were %s, and are %s", before, after)
 	}
 }
 
-// settled waits until a node has made its own writes after a start. The last of them is the operator of its Covenant
-// dialect, before which it answers no request of that dialect.
-func settled(t *testing.T, p *cairntest.Node) *cairntest.Node {
+// waitSettled waits until a node has made its own writes after a start. The last of them is the operator of its
+// Covenant dialect, before which it answers no request of that dialect.
+func waitSettled(t *testing.T, p *cairntest.Node) *cairntest.Node {
 	t.Helper()
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"})
 	return p
 }
 
-// tracks returns everything that a change of the control plane would alter: the end of the log, the audit, the tokens
-// and the members.
-func tracks(t *testing.T, p *cairntest.Node) string {
+// controlState returns everything that a change of the control plane would alter: the end of the log, the audit, the
+// tokens and the members.
+func controlState(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
 	var log struct { // without the applied index, which is local to this node
@@ -231,7 +231,7 @@ func TestAPeersBombCostsLittle(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory of another process is read in /proc, which this system has not")
 	}
-	p := memberAlone(t)
+	p := singleMember(t)
 	var streamed bytes.Buffer // without a declared size
 	w, err := zstd.NewWriter(&streamed)
 	if err != nil {

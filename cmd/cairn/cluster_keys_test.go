@@ -25,7 +25,7 @@ func TestKeysOfACluster(t *testing.T) {
 	if _, code := cairntest.Run(t, "key", "new", "--output", keyFile); code != 0 {
 		t.Fatal("no key")
 	}
-	nodes, token := threeIn(t, dir, func(n *config.NodeFile) {
+	nodes, token := configureThree(t, dir, func(n *config.NodeFile) {
 		if err := cluster.Certify(dir, n); err != nil {
 			t.Fatal(err)
 		}

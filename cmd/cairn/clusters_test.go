@@ -20,21 +20,21 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// patient and brisk are election timeouts in milliseconds. Most tests use patient, so that a slow leader remains the
-// leader; a leader whose process ends is replaced at once anyway. Tests with leaders that fall silent use brisk,
-// because they wait that long.
-const patient, brisk = 5000, 1000
+// longElectionMS and brisk are election timeouts in milliseconds. Most tests use patient, so that a slow leader
+// remains the leader; a leader whose process ends is replaced at once anyway. Tests with leaders that fall silent use
+// brisk, because they wait that long.
+const longElectionMS, shortElectionMS = 5000, 1000
 
 // electionMS returns an election timeout, which is longer on a slow machine.
 func electionMS(ms int) int {
 	return int(rafttest.Election(time.Duration(ms)*time.Millisecond) / time.Millisecond)
 }
 
-// inHaste gives a node a short election timeout.
-func inHaste(n *config.NodeFile) { n.ElectionMS = electionMS(brisk) }
+// shortElection gives a node a short election timeout.
+func shortElection(n *config.NodeFile) { n.ElectionMS = electionMS(shortElectionMS) }
 
-// memberAlone returns a node with a peer port and no peers.
-func memberAlone(t testing.TB) *cairntest.Node {
+// singleMember returns a node with a peer port and no peers.
+func singleMember(t testing.TB) *cairntest.Node {
 	t.Helper()
 	dir := t.TempDir()
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
@@ -57,24 +57,24 @@ func startThree(t testing.TB, order ...int) (nodes []*cairntest.Node, token stri
 // startThreeIn starts three nodes below a directory, with configurations that change has modified.
 func startThreeIn(t testing.TB, dir string, change func(*config.NodeFile), order ...int) (nodes []*cairntest.Node, token string) {
 	t.Helper()
-	nodes, token = threeIn(t, dir, change)
+	nodes, token = configureThree(t, dir, change)
 	startAll(t, nodes, order...)
 	return nodes, token
 }
 
-// threeIn configures three nodes.
-func threeIn(t testing.TB, dir string, change func(*config.NodeFile)) (nodes []*cairntest.Node, token string) {
+// configureThree configures three nodes.
+func configureThree(t testing.TB, dir string, change func(*config.NodeFile)) (nodes []*cairntest.Node, token string) {
 	t.Helper()
-	return severalIn(t, dir, 3, change)
+	return configureNodes(t, dir, 3, change)
 }
 
-// severalIn configures a number of nodes.
-func severalIn(t testing.TB, dir string, of int, change func(*config.NodeFile)) (nodes []*cairntest.Node, token string) {
+// configureNodes configures a number of nodes.
+func configureNodes(t testing.TB, dir string, of int, change func(*config.NodeFile)) (nodes []*cairntest.Node, token string) {
 	t.Helper()
 	base := cairntest.FreePorts(t, of*config.PortsEach)
 	token = home.NewSecret()
 	files, err := config.WriteLocalCluster(dir, of, base, token, func(n *config.NodeFile) error {
-		n.ElectionMS, n.Master = electionMS(patient), true
+		n.ElectionMS, n.Master = electionMS(longElectionMS), true
 		change(n)
 		return nil
 	})
@@ -153,13 +153,13 @@ func leaderOf(t testing.TB, nodes []*cairntest.Node) (i int) {
 // before.
 func sameState(t testing.TB, nodes []*cairntest.Node) {
 	t.Helper()
-	if said := differing(t, nodes); said != "" {
+	if said := stateDifference(t, nodes); said != "" {
 		t.Fatalf("states differ, or there is no leader:\n%s", said)
 	}
 }
 
-// differing describes how the states of the nodes differ, or returns "" once they are equal.
-func differing(t testing.TB, nodes []*cairntest.Node) (said string) {
+// stateDifference describes how the states of the nodes differ, or returns "" once they are equal.
+func stateDifference(t testing.TB, nodes []*cairntest.Node) (said string) {
 	t.Helper()
 	if suite.Within(suite.Patience, func() bool {
 		said = ""

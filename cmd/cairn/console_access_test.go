@@ -64,8 +64,8 @@ const unreadable = `(() => {
 func TestConsoleIsReadable(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p, axe := onePage(t), newAxe(t)
-	livedIn(t, p.node, p.token)
+	p, axe := openConsole(t), newAxe(t)
+	addExampleData(t, p.node, p.token)
 	long := strings.Repeat("n", 500) // no space for a line break
 	p.ask("POST", "/v1/remember", map[string]any{"text": long, "namespace": long, "memory_type": long, "domain": long, "source": long})
 	p.ask("POST", "/v1/admin/tokens", map[string]any{"label": long})
@@ -103,11 +103,11 @@ func TestConsoleIsReadable(t *testing.T) {
 	var found string
 	p.step("search the reference", chromedp.Navigate(p.base+"/docs"), see(`.search input`),
 		chromedp.SendKeys(`.search input`, "halves merge", chromedp.ByQuery),
-		is(`document.querySelector(".search [role=status]").textContent.startsWith("0 of ")`),
+		waitTrue(`document.querySelector(".search [role=status]").textContent.startsWith("0 of ")`),
 		chromedp.Navigate(p.base+"/docs?q=forget+rid+reason"),
-		is(`!document.querySelector("#forget").hidden && document.querySelector("#recall").hidden`),
+		waitTrue(`!document.querySelector("#forget").hidden && document.querySelector("#recall").hidden`),
 		chromedp.Text(`.search [role=status]`, &found, chromedp.ByQuery),
-		looks(p.dir, "docs-search"), chromedp.Evaluate(`location.hash = "#recall"`, nil), is(`!document.querySelector("#recall").hidden`))
+		screenshots(p.dir, "docs-search"), chromedp.Evaluate(`location.hash = "#recall"`, nil), waitTrue(`!document.querySelector("#recall").hidden`))
 	p.step("try it", chromedp.Click(`#recall a[href="/#requests/recall"]`, chromedp.ByQuery), see(`[data-operation=recall]`))
 	if found == "" {
 		t.Error("the search does not say how many it found")

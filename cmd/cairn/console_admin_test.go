@@ -21,13 +21,13 @@ import (
 func TestConsoleAdministers(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p := onePage(t)
+	p := openConsole(t)
 	var secret, audit string
 	p.step("create a token", chromedp.Navigate(p.base+"/#admin"), see(`input[name=label]`),
 		chromedp.SendKeys(`input[name=label]`, "for-reading"+kb.Enter, chromedp.ByQuery), see(`dialog pre.token`),
 		chromedp.Text(`dialog pre.token`, &secret, chromedp.ByQuery),
-		is(`JSON.parse(document.querySelector("dialog pre.connect").textContent).mcpServers.cairn.headers.Authorization === "Bearer " + document.querySelector("dialog pre.token").textContent`),
-		chromedp.KeyEvent(kb.Escape), see(`[data-token=for-reading]`), looks(p.dir, "admin"))
+		waitTrue(`JSON.parse(document.querySelector("dialog pre.connect").textContent).mcpServers.cairn.headers.Authorization === "Bearer " + document.querySelector("dialog pre.token").textContent`),
+		chromedp.KeyEvent(kb.Escape), see(`[data-token=for-reading]`), screenshots(p.dir, "admin"))
 	if me := gateway(t, p.node, secret, "GET", "/v1/admin/me", nil); len(me["scopes"].([]any)) != 1 {
 		t.Errorf("the token may %v, want read alone", me["scopes"])
 	}
@@ -35,13 +35,13 @@ func TestConsoleAdministers(t *testing.T) {
 		chromedp.SetValue(`dialog input[name=max_rps]`, "7", chromedp.ByQuery), click(`dialog button.primary`),
 		see(`dialog input[name=confirm]`), chromedp.SendKeys(`dialog input[name=confirm]`, "for-reading"+kb.Enter, chromedp.ByQuery),
 		chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery),
-		is(`document.querySelector("[data-token=for-reading]").textContent.includes("7 a second")`))
+		waitTrue(`document.querySelector("[data-token=for-reading]").textContent.includes("7 a second")`))
 	p.step("a wrong name", click(`[data-token=for-reading] .danger`), see(`dialog input[name=confirm]`),
 		chromedp.SendKeys(`dialog input[name=confirm]`, "for"+kb.Enter, chromedp.ByQuery),
-		is(`document.querySelector("dialog .danger").disabled`))
+		waitTrue(`document.querySelector("dialog .danger").disabled`))
 	gateway(t, p.node, secret, "GET", "/v1/admin/me", nil)
 	p.step("revoke", chromedp.SendKeys(`dialog input[name=confirm]`, "-reading"+kb.Enter, chromedp.ByQuery),
-		is(`document.querySelector("[data-token=for-reading] .pill.bad")?.textContent === "revoked"`))
+		waitTrue(`document.querySelector("[data-token=for-reading] .pill.bad")?.textContent === "revoked"`))
 
 	p.step("create a database", chromedp.Navigate(p.base+"/#admin/databases"), see(`input[name=newdatabase]`),
 		chromedp.SendKeys(`input[name=newdatabase]`, "garden"+kb.Enter, chromedp.ByQuery), see(`[data-database=garden]`),
@@ -50,7 +50,7 @@ func TestConsoleAdministers(t *testing.T) {
 		see(`dialog input[name=confirm]`),
 		chromedp.SendKeys(`dialog input[name=confirm]`, "garden"+kb.Enter, chromedp.ByQuery),
 		chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery),
-		is(`document.querySelector("[data-database=garden]").textContent.includes("12")`))
+		waitTrue(`document.querySelector("[data-database=garden]").textContent.includes("12")`))
 	if q := p.ask("GET", "/v1/admin/databases/garden/quota", nil); q["max_memories"] != 12.0 {
 		t.Errorf("its quota is %v", q)
 	}
@@ -59,8 +59,8 @@ func TestConsoleAdministers(t *testing.T) {
 		chromedp.SendKeys(`dialog input[name=confirm]`, "garden"+kb.Enter, chromedp.ByQuery),
 		chromedp.WaitNotPresent(`[data-database=garden]`, chromedp.ByQuery),
 		chromedp.Navigate(p.base+"/#admin/audit"),
-		is(`document.querySelector("main").textContent.includes("Who changed what")`),
-		chromedp.Text(`main`, &audit, chromedp.ByQuery), looks(p.dir, "admin-audit"))
+		waitTrue(`document.querySelector("main").textContent.includes("Who changed what")`),
+		chromedp.Text(`main`, &audit, chromedp.ByQuery), screenshots(p.dir, "admin-audit"))
 	for _, want := range []string{"garden", "Who changed what"} {
 		if !strings.Contains(audit, want) {
 			t.Errorf("what was done does not say %q: %s", want, audit)
@@ -73,7 +73,7 @@ func TestConsoleAdministers(t *testing.T) {
 func TestConsoleShowsKeys(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p := onePage(t)
+	p := openConsole(t)
 	const answer = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/keys")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000, [one] = body.nodes;
 		const shown = (to, not_after, state) => ({ shown_to: to, subject: "CN=node-2", issuer: "CN=cairn", names: ["node-2", "10.0.0.2"], not_before: now - 86400 * 300, not_after, state });
 		body.nodes.push({ ...one, node_id: 2, encrypted: true, rewriting: ["log", "state"], keys: [{ id: "0badf00d", master: "11111111", active: false, created_at: now - 86400 * 90 }, { id: "0c0ffee0", master: "11111111", active: true, created_at: now - 600 }],
@@ -87,9 +87,9 @@ func TestConsoleShowsKeys(t *testing.T) {
 		chromedp.Navigate(p.base+"/#admin/keys"), see(`[data-key="0c0ffee0"]`), chromedp.Evaluate(text, &of3),
 		chromedp.Evaluate(`document.querySelector("[data-certificate='2 peers'] [data-until]").textContent`, &first),
 		chromedp.Evaluate(`window.before = document.querySelector("[data-certificate='2 peers'] [data-until]").textContent`, nil),
-		is(`document.querySelector("[data-certificate='2 peers'] [data-until]").textContent !== window.before`),
+		waitTrue(`document.querySelector("[data-certificate='2 peers'] [data-until]").textContent !== window.before`),
 		chromedp.Evaluate(`document.querySelector("[data-certificate='2 peers'] [data-until]").textContent`, &later),
-		chromedp.ScrollIntoView(`.keys`, chromedp.ByQuery), looks(p.dir, "keys"))
+		chromedp.ScrollIntoView(`.keys`, chromedp.ByQuery), screenshots(p.dir, "keys"))
 	for said, wants := range map[string][]string{
 		alone: {"Node 1", "not encrypted", "No node has a certificate.", "plain, this machine only"},
 		of3: {"Node 3 did not answer", "The home of node 1 is not encrypted, while others are.",
@@ -125,32 +125,32 @@ func TestConsoleShowsKeys(t *testing.T) {
 func TestConsoleKeeps(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p := onePage(t)
+	p := openConsole(t)
 	saved := t.TempDir()
 	var members string
 	p.step("members", chromedp.Navigate(p.base+"/#admin/members"), see(`[data-member="1"]`),
-		chromedp.Text(`[data-member="1"]`, &members, chromedp.ByQuery), looks(p.dir, "admin-keeping"))
+		chromedp.Text(`[data-member="1"]`, &members, chromedp.ByQuery), screenshots(p.dir, "admin-keeping"))
 	if !strings.Contains(members, "voter") || !strings.Contains(members, "Leader") {
 		t.Errorf("the only member is %q", members)
 	}
 	p.step("add one that is not there", chromedp.SendKeys(`input[name=joining]`, "2", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=joinaddr]`, "127.0.0.1:1"+kb.Enter, chromedp.ByQuery), see(`dialog input[name=confirm]`),
-		is(`document.querySelector("dialog").textContent.includes("Add node 2 at 127.0.0.1:1")`),
+		waitTrue(`document.querySelector("dialog").textContent.includes("Add node 2 at 127.0.0.1:1")`),
 		chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery))
 	p.step("policies", chromedp.Navigate(p.base+"/#admin/memory"), see(`input[name=working_ttl_secs]`),
-		looks(p.dir, "admin-memory"), chromedp.SetValue(`input[name=working_ttl_secs]`, "3600", chromedp.ByQuery),
+		screenshots(p.dir, "admin-memory"), chromedp.SetValue(`input[name=working_ttl_secs]`, "3600", chromedp.ByQuery),
 		click(`form[aria-label=Policies] button`), see(`dialog input[name=confirm]`),
 		chromedp.SendKeys(`dialog input[name=confirm]`, "default"+kb.Enter, chromedp.ByQuery),
 		chromedp.WaitNotPresent(`dialog`, chromedp.ByQuery), see(`#toast.on`))
 	if got := p.ask("GET", "/v1/admin/settings", nil); got["working_ttl_secs"] != 3600.0 {
 		t.Errorf("policies: %v", got)
 	}
-	p.step("embedder", is(`document.querySelector("main").textContent.includes("Embedder of default")`))
+	p.step("embedder", waitTrue(`document.querySelector("main").textContent.includes("Embedder of default")`))
 	p.step("a backup", chromedp.Navigate(p.base+"/#admin/backup"), see(`form[aria-label="Make a backup"] button`),
-		looks(p.dir, "admin-backup"),
+		screenshots(p.dir, "admin-backup"),
 		saving.SetDownloadBehavior(saving.SetDownloadBehaviorBehaviorAllow).WithDownloadPath(saved),
 		click(`form[aria-label="Make a backup"] button`),
-		is(`document.querySelector("main").textContent.includes("cairn backup verify DIR")`))
+		waitTrue(`document.querySelector("main").textContent.includes("cairn backup verify DIR")`))
 	suite.Eventually(t, "a saved file", func() bool {
 		files, err := filepath.Glob(filepath.Join(saved, "state-*.cairn"))
 		return err == nil && len(files) == 1
@@ -167,7 +167,7 @@ func TestConsoleKeeps(t *testing.T) {
 		p.step("memories from a file", chromedp.SetUploadFiles(`input[name=memories]`, []string{file}, chromedp.ByQuery),
 			click(`form[aria-label="Store memories from a file"] button`), see(`dialog input[name=confirm]`),
 			chromedp.SendKeys(`dialog input[name=confirm]`, "default"+kb.Enter, chromedp.ByQuery),
-			is(`document.querySelector("main").textContent.includes("20,000 memories of garden.jsonl stored in default")`))
+			waitTrue(`document.querySelector("main").textContent.includes("20,000 memories of garden.jsonl stored in default")`))
 	}
 	if got := p.ask("GET", "/v1/stats?namespace=garden", nil); got["active_memories"] != 20_000.0 {
 		t.Errorf("stored: %v", got)

@@ -27,7 +27,7 @@ func TestConsoleAsksForConsent(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	suite.NotShort(t, "a browser and a node are not started")
-	p := &pageTest{t: t, ctx: browser(t), dir: shots(t)}
+	p := &pageTest{t: t, ctx: browser(t), dir: screenshotDir(t)}
 	home, base := filepath.Join(t.TempDir(), "home"), cairntest.FreePorts(t, 6)
 	issuer := fmt.Sprintf("http://127.0.0.1:%d", base+1)
 	p.node = cairntest.StartDevIn(t, home, "--port-base", fmt.Sprint(base), "--oauth-issuer", issuer)
@@ -68,7 +68,7 @@ func TestConsoleAsksForConsent(t *testing.T) {
 	enter := chromedp.SendKeys(`input[name=token]`, p.token+"\n", chromedp.ByQuery)
 
 	var text, at string
-	p.step("sign in to consent", begin, looks(p.dir, "consent-signin"), enter, see(`fieldset`), looks(p.dir, "consent"),
+	p.step("sign in to consent", begin, screenshots(p.dir, "consent-signin"), enter, see(`fieldset`), screenshots(p.dir, "consent"),
 		chromedp.Text(`main`, &text, chromedp.ByQuery))
 	for _, want := range []string{hostile, "nobody has checked its name", strings.TrimPrefix(client.URL, "http://"), "default"} {
 		if !strings.Contains(text, want) {
@@ -118,5 +118,5 @@ func TestConsoleAsksForConsent(t *testing.T) {
 	}
 	asked.Set("redirect_uri", client.URL+"/other")
 	p.step("another redirect", chromedp.Navigate(p.base+"/oauth/authorize?"+asked.Encode()), see(`input[name=token]`), enter,
-		is(`document.querySelector(".wrong")?.textContent.includes("redirect_uri") && !document.querySelector("main button")`))
+		waitTrue(`document.querySelector(".wrong")?.textContent.includes("redirect_uri") && !document.querySelector("main button")`))
 }

@@ -46,7 +46,7 @@ func drag(place string, dx, dy float64) chromedp.Action {
 func TestConsoleGraph(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p := onePage(t)
+	p := openConsole(t)
 	for _, r := range [][3]string{{"Alice", "leads", "payments"}, {"Alice", "works on", "payments"},
 		{"payments", "bills", "Alice"}, {"Bob", "works on", "payments"}, {"payments", "uses", "ledger"},
 		{"heron", "hosts", "ledger"}, {"heron", "in", "Oslo"}} {
@@ -54,10 +54,10 @@ func TestConsoleGraph(t *testing.T) {
 	}
 	const scene = `document.querySelector("canvas.graph").scene`
 	data := func(name string, want any) chromedp.Action {
-		return is(fmt.Sprintf(`document.querySelector("canvas.graph")?.dataset.%s === "%v"`, name, want))
+		return waitTrue(fmt.Sprintf(`document.querySelector("canvas.graph")?.dataset.%s === "%v"`, name, want))
 	}
 	p.step("open", emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}),
-		chromedp.Navigate(p.base+"/#graph/Alice"), data("links", 5), data("nodes", 4), looks(p.dir, "graph"))
+		chromedp.Navigate(p.base+"/#graph/Alice"), data("links", 5), data("nodes", 4), screenshots(p.dir, "graph"))
 
 	var before, after []float64
 	place := func(into *[]float64) chromedp.Action {
@@ -72,22 +72,22 @@ func TestConsoleGraph(t *testing.T) {
 		t.Errorf("the ground was dragged by 50 and 30, and the picture moved by %.0f and %.0f", dx, dy)
 	}
 	p.step("unfold by mouse", click(`[aria-label="Show all"]`), drag(scene+`.where("ledger")`, 0, 0),
-		data("chosen", "ledger"), is(`document.querySelector(".side h2").textContent === "ledger"`), data("links", 6), data("nodes", 5))
+		data("chosen", "ledger"), waitTrue(`document.querySelector(".side h2").textContent === "ledger"`), data("links", 6), data("nodes", 5))
 
 	var at, again string
 	p.step("by keyboard", chromedp.Evaluate(scene+`.select(null)`, nil), chromedp.Focus(`canvas.graph`, chromedp.ByQuery),
-		chromedp.KeyEvent(kb.ArrowRight), is(`document.querySelector("canvas.graph").dataset.chosen !== ""`),
+		chromedp.KeyEvent(kb.ArrowRight), waitTrue(`document.querySelector("canvas.graph").dataset.chosen !== ""`),
 		chromedp.Evaluate(`document.querySelector("canvas.graph").dataset.chosen`, &at), chromedp.KeyEvent(kb.ArrowRight),
 		chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowUp), chromedp.KeyEvent(kb.ArrowDown),
 		chromedp.Evaluate(`document.querySelector("canvas.graph").dataset.chosen`, &again),
 		chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.Enter),
-		is(`document.querySelector(".side h2").textContent === document.querySelector("canvas.graph").dataset.chosen && document.querySelectorAll(".relations li").length > 0`))
+		waitTrue(`document.querySelector(".side h2").textContent === document.querySelector("canvas.graph").dataset.chosen && document.querySelectorAll(".relations li").length > 0`))
 	if at != "payments" || again == "" {
 		t.Errorf("the first key chooses %q, the next ones %q", at, again)
 	}
 
 	// Filtered relations and times are not drawn.
-	p.step("filter", click(`.chips [aria-pressed]`), is(`Number(document.querySelector("canvas.graph").dataset.links) < 6`),
+	p.step("filter", click(`.chips [aria-pressed]`), waitTrue(`Number(document.querySelector("canvas.graph").dataset.links) < 6`),
 		click(`.chips [aria-pressed=false]`), data("links", 6),
 		chromedp.Evaluate(`{ const i = document.querySelector("input[name=time]"); i.value = 0; i.dispatchEvent(new Event("input")); }`,
 			nil), data("links", 1),
@@ -97,9 +97,9 @@ func TestConsoleGraph(t *testing.T) {
 	// All entities of a small memory are shown, and the search ignores case.
 	p.step("all", chromedp.Navigate(p.base+"/#graph"), data("nodes", 6), data("links", 7),
 		chromedp.SendKeys(`input[name=entity]`, "HER", chromedp.ByQuery),
-		is(`document.querySelector(".choices li")?.textContent.startsWith("heron")`), looks(p.dir, "graph-find"),
+		waitTrue(`document.querySelector(".choices li")?.textContent.startsWith("heron")`), screenshots(p.dir, "graph-find"),
 		chromedp.SendKeys(`input[name=entity]`, "ON"+kb.Enter, chromedp.ByQuery), data("chosen", "heron"),
-		is(`document.querySelectorAll(".relations li").length === 2 && document.querySelectorAll(".stage .legend span").length > 0`))
+		waitTrue(`document.querySelectorAll(".relations li").length === 2 && document.querySelectorAll(".stage .legend span").length > 0`))
 
 	var over int
 	p.step("narrow", chromedp.EmulateViewport(360, 800), click(`[aria-label="Show all"]`),
@@ -114,7 +114,7 @@ func TestConsoleGraph(t *testing.T) {
 	grow := `(() => { const s = ` + scene + `; s.nodes.clear(); s.links.clear(); s.select(null); const hub = s.node("hub");
 		for (let i = 0; i < 40; i++) { const star = s.node("star " + i, hub); s.link("s" + i, hub, star, "has", null); for (let j = 0; j < 49; j++) s.link("l" + i + "-" + j, star, s.node("entity " + i + "." + j, star), "names", null); }
 		s.all(); s.warm(); })()`
-	p.step("2,000", chromedp.Evaluate(grow, nil), data("nodes", 2001), chromedp.Evaluate(scene+`.work`, &work), looks(p.dir, "graph-2000"))
+	p.step("2,000", chromedp.Evaluate(grow, nil), data("nodes", 2001), chromedp.Evaluate(scene+`.work`, &work), screenshots(p.dir, "graph-2000"))
 	if work.Pairs == 0 || work.Pairs > 2001*50 || work.Links > 2000 || work.Nodes > 2001 || work.Labels > 90 {
 		t.Errorf("a frame of 2,001 entities: %+v", work)
 	}

@@ -21,18 +21,18 @@ import (
 func TestConsoleRequests(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p := onePage(t)
+	p := openConsole(t)
 	step := func(i int) chromedp.Action { return click(fmt.Sprintf(`.steps li:nth-child(%d) button`, i)) }
 	ran := func(i int) chromedp.Action {
-		return is(fmt.Sprintf(`document.querySelector('[data-step="%d"]')?.textContent`, i))
+		return waitTrue(fmt.Sprintf(`document.querySelector('[data-step="%d"]')?.textContent`, i))
 	}
 	p.step("form", chromedp.Navigate(p.base+"/#requests"), see(`[data-operation=recall]`),
-		is(`document.querySelector("pre.code").textContent.includes("curl")`), looks(p.dir, "requests"), click(`.tutorial summary`))
+		waitTrue(`document.querySelector("pre.code").textContent.includes("curl")`), screenshots(p.dir, "requests"), click(`.tutorial summary`))
 	for i := 1; i <= 5; i++ {
 		p.step(fmt.Sprintf("step %d", i), step(i), see(`.tutorial button.primary`), click(`.tutorial button.primary`), ran(i))
 	}
 	var rid, look string
-	p.step("history", chromedp.Text(`[data-step="5"]`, &look, chromedp.ByQuery), looks(p.dir, "tutorial"),
+	p.step("history", chromedp.Text(`[data-step="5"]`, &look, chromedp.ByQuery), screenshots(p.dir, "tutorial"),
 		chromedp.Value(`#path-rid`, &rid, chromedp.ByQuery))
 	if !strings.HasPrefix(look, "1 earlier version") {
 		t.Errorf("the tutorial says %q", look)
@@ -41,7 +41,7 @@ func TestConsoleRequests(t *testing.T) {
 	// A wrong name runs nothing; the right one does.
 	p.step("ask for the name", step(6), click(`.tutorial button.primary`), see(`dialog input[name=confirm]`),
 		chromedp.SendKeys(`dialog input[name=confirm]`, "another"+kb.Enter, chromedp.ByQuery),
-		is(`document.querySelector("dialog .danger")?.disabled`), looks(p.dir, "confirm-by-name"))
+		waitTrue(`document.querySelector("dialog .danger")?.disabled`), screenshots(p.dir, "confirm-by-name"))
 	if m := p.ask("GET", "/v1/memory/"+rid, nil); m["consolidation_status"] != "active" {
 		t.Errorf("with a wrong name it is %v", m["consolidation_status"])
 	}
@@ -64,8 +64,8 @@ func TestConsoleRequests(t *testing.T) {
 	p.step("stream", chromedp.Navigate(p.base+"/#requests/events"), see(`[data-operation=events]`),
 		click(`form[data-operation] button.primary`), see(`[data-status="200"]`))
 	p.ask("POST", "/v1/remember", map[string]any{"text": "while the stream is read"})
-	p.step("stop", is(`document.querySelector("pre.answer").textContent.includes("event: ")`),
-		chromedp.Click(`//button[text()="Stop"]`, chromedp.BySearch), is(`!document.querySelector("[data-status] > .row button")`))
+	p.step("stop", waitTrue(`document.querySelector("pre.answer").textContent.includes("event: ")`),
+		chromedp.Click(`//button[text()="Stop"]`, chromedp.BySearch), waitTrue(`!document.querySelector("[data-status] > .row button")`))
 
 	// Every operation has a form.
 	var without []string
@@ -89,7 +89,7 @@ func TestConsoleRequests(t *testing.T) {
 func TestConsoleRequestsAsCode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p := onePage(t)
+	p := openConsole(t)
 	said := "it's \"here\": $HOME, `tick`, \\n is no line, ünïcode 🪨"
 	p.step("fill in", chromedp.Navigate(p.base+"/#requests/remember"), see(`#body-text`),
 		chromedp.SetValue(`#body-text`, said, chromedp.ByQuery), chromedp.SetValue(`#body-importance`, "0.25", chromedp.ByQuery))
@@ -126,5 +126,5 @@ func TestConsoleRequestsAsCode(t *testing.T) {
 			t.Errorf("%s stored %q of importance %v", c.language, m["text"], m["importance"])
 		}
 	}
-	p.step("picture", chromedp.ScrollIntoView(`pre.code`, chromedp.ByQuery), looks(p.dir, "requests-code"))
+	p.step("picture", chromedp.ScrollIntoView(`pre.code`, chromedp.ByQuery), screenshots(p.dir, "requests-code"))
 }

@@ -40,7 +40,7 @@ func TestSignInLinkOfDev(t *testing.T) {
 	}
 	var said string
 	if err := chromedp.Run(ctx, chromedp.Evaluate(`sessionStorage.clear()`, nil), chromedp.Navigate("about:blank"),
-		chromedp.Navigate(link), see(`.signin .wrong`), is(`document.querySelector(".signin .wrong").textContent !== ""`),
+		chromedp.Navigate(link), see(`.signin .wrong`), waitTrue(`document.querySelector(".signin .wrong").textContent !== ""`),
 		chromedp.Text(`.signin .wrong`, &said, chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}

@@ -109,8 +109,8 @@ func watch(t *testing.T, ctx context.Context, expected func(string) bool) {
 	})
 }
 
-// shots returns the directory for screenshots.
-func shots(t *testing.T) string {
+// screenshotDir returns the directory for screenshots.
+func screenshotDir(t *testing.T) string {
 	if dir := os.Getenv("CAIRN_SCREENSHOTS"); dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -130,8 +130,8 @@ func shoot(dir, name string) chromedp.Action {
 	})
 }
 
-// looks takes screenshots of a page, wide and narrow, in the light and the dark theme.
-func looks(dir, name string) chromedp.Action {
+// screenshots takes screenshots of a page, wide and narrow, in the light and the dark theme.
+func screenshots(dir, name string) chromedp.Action {
 	night := func(scheme string) chromedp.Action {
 		return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
 			{Name: "prefers-reduced-motion", Value: "reduce"}})
@@ -160,8 +160,8 @@ func gateway(t *testing.T, n *cairntest.Node, token, method, path string, body a
 	return out
 }
 
-// livedIn fills a cluster with example data: people and their work, a contradiction, and a duplicate.
-func livedIn(t *testing.T, leader *cairntest.Node, token string) {
+// addExampleData fills a cluster with example data: people and their work, a contradiction, and a duplicate.
+func addExampleData(t *testing.T, leader *cairntest.Node, token string) {
 	t.Helper()
 	var memories []map[string]any
 	for i, text := range []string{"Alice leads the payments team and reviews every release",
@@ -193,11 +193,11 @@ func TestConsole(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "a browser and three nodes are not started")
 	ctx := browser(t)
-	dir := shots(t)
+	dir := screenshotDir(t)
 	nodes, token := startThree(t, 0, 1, 2)
 	l := leaderOf(t, nodes)
 	leader, page := nodes[l], nodes[(l+1)%3].Line.HTTP
-	livedIn(t, leader, token)
+	addExampleData(t, leader, token)
 	watch(t, ctx, func(s string) bool { // the log asks for the names of a relation that was deleted since
 		return strings.Contains(s, "404") && strings.Contains(s, "/v1/edges/")
 	})
@@ -213,23 +213,23 @@ func TestConsole(t *testing.T) {
 	on := chromedp.ByQuery
 	var title, text string
 
-	step("sign in", chromedp.Navigate(page+"/"), see(`input[name=token]`), looks(dir, "signin"), signInAt(page, token),
-		looks(dir, "cluster"))
+	step("sign in", chromedp.Navigate(page+"/"), see(`input[name=token]`), screenshots(dir, "signin"), signInAt(page, token),
+		screenshots(dir, "cluster"))
 
 	hostile := `Heron <img src=x onerror="console.error(1)"> is the staging database`
-	step("remember", chromedp.Navigate(page+"/#recall"), see(`input[name=memory]`), looks(dir, "recall-empty"),
+	step("remember", chromedp.Navigate(page+"/#recall"), see(`input[name=memory]`), screenshots(dir, "recall-empty"),
 		chromedp.SendKeys(`input[name=memory]`, hostile+"\n", on), see(`#toast.on`))
 	step("recall", click(`input[name=compare]`), chromedp.SendKeys(`input[name=q]`, "img onerror staging database\n", on),
 		see(`article.result .score`), click(`article.result .score`), see(`article.result .sum .bar`),
-		chromedp.Text(`article.result .text`, &text, on), looks(dir, "recall"))
+		chromedp.Text(`article.result .text`, &text, on), screenshots(dir, "recall"))
 	if text != hostile {
 		t.Errorf("recalled %q", text)
 	}
 	step("correct", click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
-		see(`dialog textarea`), looks(dir, "correct"),
+		see(`dialog textarea`), screenshots(dir, "correct"),
 		chromedp.SetValue(`dialog textarea`, "Osprey is the staging database", on),
 		chromedp.SendKeys(`dialog input[aria-label=Reason]`, "renamed", on), click(`dialog button.primary`),
-		see(`dialog details[open] .was`), chromedp.Text(`dialog p.text`, &title, on), looks(dir, "memory"),
+		see(`dialog details[open] .was`), chromedp.Text(`dialog p.text`, &title, on), screenshots(dir, "memory"),
 		chromedp.KeyEvent(kb.Escape), chromedp.WaitNotPresent(`dialog`, on))
 	if title != "Osprey is the staging database" {
 		t.Errorf("corrected to %q", title)
@@ -237,11 +237,11 @@ func TestConsole(t *testing.T) {
 
 	const holdBack = `{ const go = fetch; window.fetch = (path, o) => path.startsWith("/v1/recall") ? new Promise((_, no) => o.signal.addEventListener("abort", () => no(o.signal.reason))) : go(path, o); }`
 	step("leave while it asks again", chromedp.Navigate(page+"/#recall/?q=Osprey"),
-		is(`document.querySelector("input[name=q]")?.value === "Osprey" && document.querySelector("article.result .score")`),
+		waitTrue(`document.querySelector("input[name=q]")?.value === "Osprey" && document.querySelector("article.result .score")`),
 		chromedp.Evaluate(holdBack, nil), click(`article.result button`), see(`dialog details summary`), click(`dialog details summary`),
 		see(`dialog textarea`), chromedp.SetValue(`dialog textarea`, "Osprey is the production database", on),
 		chromedp.SendKeys(`dialog input[aria-label=Reason]`, "moved", on), click(`dialog button.primary`),
-		is(`document.querySelector("dialog p.text")?.textContent.includes("production")`),
+		waitTrue(`document.querySelector("dialog p.text")?.textContent.includes("production")`),
 		chromedp.Navigate(page+"/#memories"), see(`tbody tr`), chromedp.Reload(), see(`tbody tr`))
 
 	var at, hash string
@@ -252,7 +252,7 @@ func TestConsole(t *testing.T) {
 	if at != "main" || hash != "#memories" {
 		t.Errorf("the skip link leads to %q; in the menu the focus went to %q", at, hash)
 	}
-	step("memories", chromedp.Navigate(page+"/#memories"), see(`tbody tr`), looks(dir, "memories"),
+	step("memories", chromedp.Navigate(page+"/#memories"), see(`tbody tr`), screenshots(dir, "memories"),
 		chromedp.SendKeys(`input[name=namespace]`, "work\n", on),
 		chromedp.WaitNotPresent(`//td[text()="default"]`, chromedp.BySearch), click(`tbody tr button`),
 		see(`dialog .danger`+", dialog summary"), click(`dialog details summary`), click(`dialog .danger`),
@@ -264,7 +264,7 @@ func TestConsole(t *testing.T) {
 
 	step("all of the graph", chromedp.Navigate(page+"/#graph"), see(`canvas.graph[data-links]`), see(`.side .chip`),
 		shoot(dir, "graph-all"))
-	step("graph", chromedp.Navigate(page+"/#graph/Alice"), see(`canvas.graph[data-chosen="Alice"]`), see(`.side dl`), looks(dir, "graph"))
+	step("graph", chromedp.Navigate(page+"/#graph/Alice"), see(`canvas.graph[data-chosen="Alice"]`), see(`.side dl`), screenshots(dir, "graph"))
 
 	// A conflict of two relations shows both, says what Keep takes away, and fills the merge with what they say.
 	const dora = `//article[contains(@class, "conflict")][.//p[contains(text(), "Oslo")]]`
@@ -282,7 +282,7 @@ func TestConsole(t *testing.T) {
 	if !strings.Contains(asked, "Dora lives in ") {
 		t.Errorf("it asks %q and does not say what is forgotten", asked)
 	}
-	step("mind", chromedp.Navigate(page+"/#mind"), see(`article.conflict`), looks(dir, "mind"),
+	step("mind", chromedp.Navigate(page+"/#mind"), see(`article.conflict`), screenshots(dir, "mind"),
 		click(`article.conflict .side-by-side:first-child > button`), see(`.small-dialog .danger`), click(`.small-dialog .danger`),
 		chromedp.WaitNotPresent(`article.conflict`, on))
 	if got := gateway(t, leader, token, "GET", "/v1/conflicts?status=open", nil); len(got["conflicts"].([]any)) != 0 {
@@ -291,29 +291,29 @@ func TestConsole(t *testing.T) {
 
 	step("log", chromedp.Navigate(page+"/#log"), see(`ol.log li`))
 	said := gateway(t, leader, token, "POST", "/v1/remember", map[string]any{"text": "while the log is watched"})
-	step("live log", is(fmt.Sprintf(`document.querySelector("ol [data-id='%s']")?.textContent === "while the log is watched"`,
-		said["rid"])), looks(dir, "log"))
+	step("live log", waitTrue(fmt.Sprintf(`document.querySelector("ol [data-id='%s']")?.textContent === "while the log is watched"`,
+		said["rid"])), screenshots(dir, "log"))
 	const lines = `document.querySelector(".past section.chart").querySelectorAll("path[data-node]")`
 	step("the past of all nodes", chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`),
-		is(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`),
+		waitTrue(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`),
 		see(`[data-mark=election]`),
-		is(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`),
-		looks(dir, "metrics-past"))
+		waitTrue(`document.querySelectorAll("[data-mark=start]").length === 3 && document.querySelectorAll("line.mark").length > 0`),
+		screenshots(dir, "metrics-past"))
 	// A day of three nodes, one of which was down for an hour; each node starts before its first sample.
 	const day = `{ const go = fetch; window.fetch = async (path, o) => { if (!path.startsWith("/v1/cluster/metrics")) return go(path, o); const body = await (await go(path, o)).json(), now = Date.now() / 1000;
 		for (const n of body.nodes) { n.at = Array.from({ length: 240 }, (_, i) => now - 360 * (239 - i)); for (const k of Object.keys(n)) if (Array.isArray(n[k]) && k !== "at" && k !== "marks") n[k] = n.at.map((_, i) => (n.node_id === 2 && i >= 100 && i < 110 ? null : 20 * n.node_id + 8 * Math.sin(i / 12 + n.node_id)));
 			n.marks.push({ at: n.at[0] - 1, kind: "start" }, { at: n.at[110], kind: "election", term: 9, leader_id: 3 }); }
 		return new Response(JSON.stringify(body)); }; }`
 	step("a day of all nodes", chromedp.Navigate(page+"/#log"), see(`ol.log`), chromedp.Evaluate(day, nil),
-		chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), is(lines+`[1].getAttribute("d").split("M").length === 3`),
-		is(`[...document.querySelectorAll("[data-mark=election]")].some((m) => m.textContent.includes("Node 3 was elected in term 9"))`),
-		is(`document.querySelectorAll("[data-mark=start]").length === 6`), looks(dir, "metrics-day"))
+		chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`), waitTrue(lines+`[1].getAttribute("d").split("M").length === 3`),
+		waitTrue(`[...document.querySelectorAll("[data-mark=election]")].some((m) => m.textContent.includes("Node 3 was elected in term 9"))`),
+		waitTrue(`document.querySelectorAll("[data-mark=start]").length === 6`), screenshots(dir, "metrics-day"))
 	step("metrics", see(`.live section.chart`),
-		is(`(document.querySelector(".live section.chart b")?.textContent ?? "–") !== "–"`), looks(dir, "metrics"),
-		is(`document.querySelectorAll(".live section.chart path:not(.area)")[8]?.getAttribute("d")?.split("L").length > 1`),
+		waitTrue(`(document.querySelector(".live section.chart b")?.textContent ?? "–") !== "–"`), screenshots(dir, "metrics"),
+		waitTrue(`document.querySelectorAll(".live section.chart path:not(.area)")[8]?.getAttribute("d")?.split("L").length > 1`),
 		shoot(dir, "metrics-later"))
 
-	step("docs", chromedp.Navigate(page+"/docs"), see(`#Memory`), looks(dir, "docs"), chromedp.Navigate(page+"/#cluster"),
+	step("docs", chromedp.Navigate(page+"/docs"), see(`#Memory`), screenshots(dir, "docs"), chromedp.Navigate(page+"/#cluster"),
 		see(`[data-node="3"]`))
 
 	// With a read-only token the console shows everything, and offers no action that the token does not permit.
@@ -349,7 +349,7 @@ func TestConsoleSeesALeaderDie(t *testing.T) {
 	start := time.Now()
 	if err := chromedp.Run(ctx,
 		chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="unreachable"]`, l+1), chromedp.ByQuery),
-		chromedp.WaitVisible(`[data-role="Leader"]`, chromedp.ByQuery), shoot(shots(t), "after-death")); err != nil {
+		chromedp.WaitVisible(`[data-role="Leader"]`, chromedp.ByQuery), shoot(screenshotDir(t), "after-death")); err != nil {
 		t.Fatal(err)
 	}
 	d := time.Since(start)

@@ -26,12 +26,12 @@ func TestAContradictedMemberAsksTheOthers(t *testing.T) {
 		t.Skip("for the soak: beside load it takes minutes until the third member holds the other records")
 	}
 	t.Parallel()
-	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	nodes, token := startThreeIn(t, t.TempDir(), shortElection, 0, 1, 2)
 	put := func(to []*cairntest.Node, into map[string]string, what string, count int) {
 		t.Helper()
 		c := connect(t, to, token)
 		for i := range count {
-			keep(t, c, wire.NewRemember(fmt.Sprintf("%s number %d", what, i)), into)
+			putAndRecord(t, c, wire.NewRemember(fmt.Sprintf("%s number %d", what, i)), into)
 		}
 	}
 	acked := map[string]string{}

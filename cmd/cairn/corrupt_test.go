@@ -23,7 +23,7 @@ func TestDamagedFilesAreHealed(t *testing.T) {
 	acked := map[string]string{}
 	write := func(n int) {
 		for i := range n {
-			keep(t, c, wire.NewRemember(fmt.Sprintf("memory %d of %d, about lighthouses", len(acked), i)), acked)
+			putAndRecord(t, c, wire.NewRemember(fmt.Sprintf("memory %d of %d, about lighthouses", len(acked), i)), acked)
 		}
 	}
 	write(300) // an index of fewer memories has no files

@@ -21,7 +21,7 @@ func TestExamplesRun(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "other programs, in which the detector sees nothing")
 	dir, clients := examplesDir(t)
-	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	nodes, token := startThreeIn(t, t.TempDir(), shortElection, 0, 1, 2)
 	env := append(os.Environ(), "CAIRN_TOKEN="+token, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join(clients, "python"))
 	// command returns a command of an example. It skips the test if the program is not installed.
 	command := func(t *testing.T, program, file string, args ...string) *exec.Cmd {

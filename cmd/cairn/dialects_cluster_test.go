@@ -49,7 +49,7 @@ func TestDialectsOnACluster(t *testing.T) {
 
 	for leader = leaderOf(t, d.nodes); leader == d.follower; leader = leaderOf(t, d.nodes) { // on a busy machine the follower may have become the leader
 		cairntest.Run(t, "cluster", "transfer", "--node-id", fmt.Sprint(d.nodes[(d.follower+1)%3].Line.NodeID),
-			"--endpoints", d.here().Line.HTTP, "--token", d.token)
+			"--endpoints", d.followerNode().Line.HTTP, "--token", d.token)
 	}
 	d.nodes[leader].Kill()
 	t.Run("the leader is killed", d.withoutLeader)
@@ -59,20 +59,20 @@ func TestDialectsOnACluster(t *testing.T) {
 		}
 	}
 	t.Run("without a quorum", func(t *testing.T) {
-		t.Run("Covenant", d.covenantAlone)
-		t.Run("stringd", d.stringdAlone)
-		t.Run("SiftCoder", d.siftAlone)
+		t.Run("Covenant", d.covenantWithoutQuorum)
+		t.Run("stringd", d.stringdWithoutQuorum)
+		t.Run("SiftCoder", d.siftWithoutQuorum)
 	})
 }
 
-// here returns the follower that the clients of the subtests use.
-func (d *dialectCluster) here() *cairntest.Node { return d.nodes[d.follower] }
+// followerNode returns the follower that the clients of the subtests use.
+func (d *dialectCluster) followerNode() *cairntest.Node { return d.nodes[d.follower] }
 
 // covenant checks that Covenant on another node finds memories that clients of one node stored in other dialects, and
 // that its purges apply to every node.
 func (d *dialectCluster) covenant(t *testing.T) {
 	nodes := d.nodes
-	a, b := covenantOf(t, d.here()), covenantOf(t, nodes[(d.follower+1)%3])
+	a, b := covenantOf(t, d.followerNode()), covenantOf(t, nodes[(d.follower+1)%3])
 	wc, err := client.Dial(t.Context(),
 		client.Config{Addrs: []string{nodes[leaderOf(t, nodes)].Line.Wire}, Token: d.token, DialTimeout: suite.Patience,
 			Patience: suite.Patience})
@@ -80,7 +80,7 @@ func (d *dialectCluster) covenant(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer wc.Close()
-	if _, err := putOnce(t.Context(), wc, wire.NewRemember("the wombat sleeps by day")); err != nil {
+	if _, err := putUntilKnown(t.Context(), wc, wire.NewRemember("the wombat sleeps by day")); err != nil {
 		t.Fatal(err)
 	}
 	intent := covenantAsked[struct {
@@ -126,7 +126,7 @@ func (d *dialectCluster) covenant(t *testing.T) {
 // stringd checks that memories that an agent stores on a follower are found there at once, and on the other nodes at
 // that index.
 func (d *dialectCluster) stringd(t *testing.T) {
-	follower := d.here()
+	follower := d.followerNode()
 	for i := range 20 {
 		text := fmt.Sprintf("fact%d about the lighthouse", i)
 		got := stringDo(t, follower, fmt.Sprintf("/remember --json --key fact%d %s", i, text))
@@ -190,7 +190,7 @@ func (d *dialectCluster) sift(t *testing.T) {
 		t.Errorf("on the other node's socket: %v", hits)
 	}
 	l, err := client.Dial(t.Context(),
-		client.Config{Addrs: wires(d.nodes), Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
+		client.Config{Addrs: wireAddrs(d.nodes), Token: d.token, DialTimeout: suite.Patience, Patience: suite.Patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,8 +208,8 @@ func (d *dialectCluster) sift(t *testing.T) {
 // leader.
 func (d *dialectCluster) withoutLeader(t *testing.T) {
 	siftDo(t, d.socket, `{"kind":"capture","sessionId":"s","tool":"Notification","payload":{"message":"the heron flew over"}}`)
-	stringDo(t, d.here(), "/remember --ns default the heron came back")
-	c := covenantOf(t, d.here())
+	stringDo(t, d.followerNode(), "/remember --ns default the heron came back")
+	c := covenantOf(t, d.followerNode())
 	suite.Eventually(t, "an intent after the leader's death", func() bool {
 		_, err := covenantAsks[any](c, map[string]any{"kind": "submit_intent", "text": "while there is a quorum"})
 		return err == nil
@@ -220,9 +220,9 @@ func (d *dialectCluster) withoutLeader(t *testing.T) {
 	}
 }
 
-// covenantAlone checks that writes are rejected with Covenant's error, and that reads succeed.
-func (d *dialectCluster) covenantAlone(t *testing.T) {
-	c := covenantOf(t, d.here())
+// covenantWithoutQuorum checks that writes are rejected with Covenant's error, and that reads succeed.
+func (d *dialectCluster) covenantWithoutQuorum(t *testing.T) {
+	c := covenantOf(t, d.followerNode())
 	var said []string
 	for range 3 {
 		guard := time.AfterFunc(suite.Patience, func() { c.Close() }) // a missing answer fails the test
@@ -244,24 +244,24 @@ func (d *dialectCluster) covenantAlone(t *testing.T) {
 	}
 }
 
-// stringdAlone checks that a write is rejected for the lack of a leader and not after a timeout, and that reads
+// stringdWithoutQuorum checks that a write is rejected for the lack of a leader and not after a timeout, and that reads
 // succeed.
-func (d *dialectCluster) stringdAlone(t *testing.T) {
+func (d *dialectCluster) stringdWithoutQuorum(t *testing.T) {
 	suite.Eventually(t, "stringd to see that there is no leader", func() bool {
-		got, _ := stringExec(t, d.here(), "/cluster")
+		got, _ := stringExec(t, d.followerNode(), "/cluster")
 		return strings.Contains(got, "leader: none")
 	})
-	if got, ok := stringExec(t, d.here(), "/remember without a quorum"); ok ||
+	if got, ok := stringExec(t, d.followerNode(), "/remember without a quorum"); ok ||
 		!strings.Contains(got, "NO_LEADER") && !strings.Contains(got, "READONLY") {
 		t.Errorf("a write without a quorum: %s", got)
 	}
-	if got, ok := stringExec(t, d.here(), "/recall fact7"); !ok || !strings.Contains(got, "fact7 about the lighthouse") {
+	if got, ok := stringExec(t, d.followerNode(), "/recall fact7"); !ok || !strings.Contains(got, "fact7 about the lighthouse") {
 		t.Errorf("a read without a quorum: %s", got)
 	}
 }
 
-// siftAlone checks that a capture is rejected and that reads succeed.
-func (d *dialectCluster) siftAlone(t *testing.T) {
+// siftWithoutQuorum checks that a capture is rejected and that reads succeed.
+func (d *dialectCluster) siftWithoutQuorum(t *testing.T) {
 	for i := range 3 {
 		ctx, cancel := context.WithTimeout(t.Context(), suite.Patience)
 		_, err := siftAsk(ctx, d.socket, fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"X","payload":%d}`, i))

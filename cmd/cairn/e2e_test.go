@@ -99,8 +99,8 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 	if testing.Short() {
 		kills = 3
 	}
-	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 2, 0, 1)
-	addrs := wires(nodes)
+	nodes, token := startThreeIn(t, t.TempDir(), shortElection, 2, 0, 1)
+	addrs := wireAddrs(nodes)
 	ctx, cancel := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	acked := map[string]string{} // rid → text
@@ -116,14 +116,14 @@ func TestLeadersDieAndNothingIsLost(t *testing.T) {
 			for i := 0; ctx.Err() == nil; i++ {
 				m := wire.NewRemember(fmt.Sprintf("writer %d memory %d", w, i))
 				m.IdempotencyKey = fmt.Sprintf("key-%d-%d", w, i)
-				rid, err := putOnce(t.Context(), c, m)
+				rid, err := putUntilKnown(t.Context(), c, m)
 				if err != nil {
 					t.Errorf("writer %d: %v", w, err)
 					return
 				}
 				again := rid
 				if i%20 == 0 { // a repeated key returns the same memory
-					if again, err = putOnce(t.Context(), c, m); err != nil {
+					if again, err = putUntilKnown(t.Context(), c, m); err != nil {
 						t.Errorf("writer %d: %v", w, err)
 						return
 					}

@@ -23,9 +23,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// aMirror adds a small model to the table of known models and serves it. The calling test must run alone, because the
+// startMirror adds a small model to the table of known models and serves it. The calling test must run alone, because the
 // table is global.
-func aMirror(t *testing.T) (mirror, from string) {
+func startMirror(t *testing.T) (mirror, from string) {
 	t.Helper()
 	from = berttest.Small().Write(t)
 	m := models.Model{Name: "small", Repository: "test/small", Revision: "abc", Licence: "none", Kind: "bert", Dim: 64, For: "tests"}
@@ -55,7 +55,7 @@ func cairn(t *testing.T, args ...string) (code int, out, said string) {
 
 func TestEmbedVerbs(t *testing.T) {
 	suite.Full(t)
-	mirror, from := aMirror(t)
+	mirror, from := startMirror(t)
 	home := filepath.Join(t.TempDir(), "h")
 	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed ||
 		!strings.Contains(said, "hint: `cairn embed fetch small --home "+private.Quote(home)+"`") {

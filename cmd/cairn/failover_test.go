@@ -28,7 +28,7 @@ func TestWritesGoOnSoonAfterALeaderDies(t *testing.T) {
 	acked := map[string]string{}
 	write := func(text string) {
 		t.Helper()
-		keep(t, c, wire.NewRemember(text), acked)
+		putAndRecord(t, c, wire.NewRemember(text), acked)
 	}
 	write("before anybody dies")
 	var took []time.Duration

@@ -23,7 +23,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	suite.NotShort(t, "changes or reads files of stopped nodes")
-	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {})
+	nodes, token := configureThree(t, t.TempDir(), func(*config.NodeFile) {})
 	for _, p := range nodes {
 		change(t, p.Args[3], func(b []byte) []byte {
 			return bytes.Replace(b, []byte("[cluster]\n"),
@@ -39,7 +39,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		for range n {
 			m := wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", len(acked)))
 			m.Embedding = vectorOf(rng)
-			keep(t, c, m, acked)
+			putAndRecord(t, c, m, acked)
 		}
 	}
 	write(300) // an index of fewer memories has no files
@@ -85,7 +85,7 @@ func TestFlippedBitsAreHealed(t *testing.T) {
 		write(5)
 		sameState(t, nodes)
 		checkExport(t, p, token, acked)
-		sameFound(t, p, other, token, rng, len(acked))
+		checkSameRecalls(t, p, other, token, rng, len(acked))
 		for _, s := range tc.says {
 			if !p.WaitForLog(s) {
 				t.Errorf("%s: it does not say %q:\n%s", tc.files, s, cairntest.Tail(p.Log.String(), 3000))
@@ -138,8 +138,8 @@ func flipBehind(b []byte, text string) []byte {
 	return b
 }
 
-// sameFound checks that two nodes return the same memories by words, and the same nearest ones by vector.
-func sameFound(t *testing.T, p, other *cairntest.Node, token string, rng *rand.Rand, n int) {
+// checkSameRecalls checks that two nodes return the same memories by words, and the same nearest ones by vector.
+func checkSameRecalls(t *testing.T, p, other *cairntest.Node, token string, rng *rand.Rand, n int) {
 	t.Helper()
 	all, near := wire.NewRecall("lighthouse"), wire.NewRecall("")
 	all.TopK, near.QueryEmbedding = n, vectorOf(rng)

@@ -74,14 +74,14 @@ const rebound = `async (requests) => {
   return read;
 }`
 
-// applied returns the source of a function call with arguments.
-func applied(t *testing.T, function string, args any) string {
+// callSource returns the source of a function call with arguments.
+func callSource(t *testing.T, function string, args any) string {
 	t.Helper()
 	return fmt.Sprintf("(%s)(%s)", function, mustJSON(t, args))
 }
 
-// awaited runs a function in the browser and waits for its promise.
-func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+// awaitPromise runs a function in the browser and waits for its promise.
+func awaitPromise(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 // TestForeignPage opens a page of a foreign origin, and one with a rebound host name, in a real browser. They attack
 // every HTTP listener of a dev node, and must neither read, run nor write anything. The node must keep running.
@@ -121,24 +121,24 @@ func TestForeignPage(t *testing.T) {
 	for _, origin := range []string{"http://" + name + ":" + port(evil.URL), evil.URL} { // of another site, and of another port of this host
 		var read []string
 		if err := chromedp.Run(ctx, chromedp.Navigate(origin+"/"),
-			chromedp.Evaluate(applied(t, foreignPage, listeners), &read, awaited)); err != nil {
+			chromedp.Evaluate(callSource(t, foreignPage, listeners), &read, awaitPromise)); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range read {
 			t.Errorf("a page of %s read %s", origin, r)
 		}
-		unharmed(t, p, home, mark, before)
+		checkUnharmed(t, p, home, mark, before)
 	}
 	for _, l := range listeners[:2] {
 		var read []string
 		if err := chromedp.Run(ctx, chromedp.Navigate("http://"+other+":"+port(l.Base)+"/"),
-			chromedp.Evaluate(applied(t, rebound, l.Requests), &read, awaited)); err != nil {
+			chromedp.Evaluate(callSource(t, rebound, l.Requests), &read, awaitPromise)); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range read {
 			t.Errorf("a rebound page read %s", r)
 		}
-		unharmed(t, p, home, mark, before)
+		checkUnharmed(t, p, home, mark, before)
 	}
 	if out, code := cairntest.Run(t, "recall", "evil", "--home", home, "--json"); code != 0 || strings.Contains(out, `"evil"`) {
 		t.Errorf("a page has stored a memory: %s", out)

@@ -46,8 +46,8 @@ func importSources(t *testing.T) (args []string) {
 	return args
 }
 
-// stateOf returns a home's export in order, without the ids and times, which differ for each import.
-func stateOf(t *testing.T, home string) []string {
+// exportState returns a home's export in order, without the ids and times, which differ for each import.
+func exportState(t *testing.T, home string) []string {
 	t.Helper()
 	out, code := cairntest.Run(t, "export", "--home", home)
 	if code != 0 {
@@ -81,7 +81,7 @@ func TestAKilledImportIsRepeated(t *testing.T) {
 	if out, err := cairntest.Command(t.Context(), append([]string{"import", "--home", whole}, sources...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	took, want := time.Since(begun), stateOf(t, whole)
+	took, want := time.Since(begun), exportState(t, whole)
 	p, home := cairntest.StartDev(t)
 	args := append([]string{"import", "--home", home, "--json"}, sources...)
 	const kills = 4
@@ -109,7 +109,7 @@ func TestAKilledImportIsRepeated(t *testing.T) {
 		got.Refused != 0 {
 		t.Errorf("the import that goes on: exit %d, %+v", code, got)
 	}
-	if got := stateOf(t, home); !slices.Equal(got, want) {
+	if got := exportState(t, home); !slices.Equal(got, want) {
 		t.Errorf("%d rows after the kills, want %d", len(got), len(want))
 	}
 	if got, code := cairntest.RunForJSON[counts](t, args...); code != 0 || got.Memories != 0 || got.Edges != 0 || got.Kept != len(want) {
@@ -122,7 +122,7 @@ func TestAKilledImportIsRepeated(t *testing.T) {
 		got.Kept != 1 {
 		t.Errorf("a changed file: exit %d, %+v", code, got)
 	}
-	if got := stateOf(t, home); len(got) != len(want) ||
+	if got := exportState(t, home); len(got) != len(want) ||
 		!slices.ContainsFunc(got, func(row string) bool { return strings.Contains(row, "two and a half /notes/a.md#b default   1") }) {
 		t.Errorf("a changed section is no revision: %d rows, want %d", len(got), len(want))
 	}

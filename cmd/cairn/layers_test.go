@@ -185,8 +185,8 @@ var layers = []layer{
 	{"cmd/lab", []string{"cmd/cairn/bench", "cmd/cairn/cli", "cmd/cairn/config", "cmd/lab/history", "cmd/lab/trial"}},
 }
 
-// outer lists the other top-level folders that a package may import, if that is fewer than its folder may.
-var outer = map[string][]string{
+// narrowerImports lists the other top-level folders that a package may import, if that is fewer than its folder may.
+var narrowerImports = map[string][]string{
 	"node/api":          {"oplog", "wire"},
 	"node/mcp":          {"oplog", "wire"},
 	"node/mem0":         {"oplog", "wire"},
@@ -289,7 +289,7 @@ func checkImport(t *testing.T, from layer, path string) {
 	case ours != "" && ours != mine && !slices.Contains(rooms[mine], ours) && !slices.Contains(rooms[mine], on):
 		t.Errorf("%s imports %s: room %s may not import room %s", from.pkg, on, mine, ours)
 	}
-	if may, bounded := outer[from.pkg]; bounded && ours != "" && ours != mine && !slices.Contains(may, ours) {
+	if may, bounded := narrowerImports[from.pkg]; bounded && ours != "" && ours != mine && !slices.Contains(may, ours) {
 		t.Errorf("%s imports %s: of other rooms it may import %v", from.pkg, on, may)
 	}
 	for lib, may := range libraries {

@@ -21,17 +21,17 @@ import (
 // links connects members through proxies, one in front of each; members know only the addresses of the proxies. A
 // proxy learns the caller from its hello, so that a fault can apply to one direction between two members.
 type links struct {
-	t      testing.TB
-	fronts []net.Listener // index: the member behind the proxy
-	behind []string
+	t         testing.TB
+	listeners []net.Listener // index: the member behind the proxy
+	targets   []string
 
-	mu    sync.Mutex
-	rules [][]fault // fault on the frames, by sender and receiver
-	moved chan struct{}
-	calls map[*call]struct{}
-	met   [faultKinds]int // how often each fault has affected a frame or a connection
-	gone  bool
-	tasks sync.WaitGroup
+	mu      sync.Mutex
+	rules   [][]fault // fault on the frames, by sender and receiver
+	changed chan struct{}
+	calls   map[*call]struct{}
+	counts  [faultKinds]int // how often each fault has affected a frame or a connection
+	closed  bool
+	tasks   sync.WaitGroup
 }
 
 // A fault is the effect of a link on the frames in one direction.
@@ -71,24 +71,24 @@ func (c *call) close() {
 // newLinks creates a proxy for each of n members. Connect the members with put before the first starts.
 func newLinks(t testing.TB, n int) *links {
 	t.Helper()
-	l := &links{t: t, behind: make([]string, n), moved: make(chan struct{}), calls: map[*call]struct{}{}}
+	l := &links{t: t, targets: make([]string, n), changed: make(chan struct{}), calls: map[*call]struct{}{}}
 	t.Cleanup(l.close)
 	for range n {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.fronts, l.rules = append(l.fronts, ln), append(l.rules, make([]fault, n))
+		l.listeners, l.rules = append(l.listeners, ln), append(l.rules, make([]fault, n))
 	}
 	return l
 }
 
-// put replaces the addresses in a member's configuration with those of the proxies.
-func (l *links) put(n *config.NodeFile) {
+// rewriteConfig replaces the addresses in a member's configuration with those of the proxies.
+func (l *links) rewriteConfig(n *config.NodeFile) {
 	i := n.NodeID - 1
-	l.behind[i] = n.Advertise
-	n.Advertise, n.Peers = l.fronts[i].Addr().String(), nil
-	for other, ln := range l.fronts {
+	l.targets[i] = n.Advertise
+	n.Advertise, n.Peers = l.listeners[i].Addr().String(), nil
+	for other, ln := range l.listeners {
 		if other != i {
 			n.Peers = append(n.Peers, ln.Addr().String())
 		}
@@ -98,14 +98,14 @@ func (l *links) put(n *config.NodeFile) {
 
 func (l *links) close() {
 	l.mu.Lock()
-	l.gone = true
-	for _, ln := range l.fronts {
+	l.closed = true
+	for _, ln := range l.listeners {
 		ln.Close()
 	}
 	for c := range l.calls {
 		c.close()
 	}
-	close(l.moved)
+	close(l.changed)
 	l.mu.Unlock()
 	l.tasks.Wait()
 }
@@ -122,28 +122,28 @@ func (l *links) set(f fault, from int, to ...int) {
 			}
 		}
 	}
-	close(l.moved)
-	l.moved = make(chan struct{})
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 // all sets a fault on all links.
 func (l *links) all(f fault) {
-	for i := range l.fronts {
+	for i := range l.listeners {
 		l.set(f, i, l.others(i)...)
 	}
 }
 
 // others returns all nodes except one, starting with its successor.
 func (l *links) others(i int) (rest []int) {
-	for n := range len(l.fronts) - 1 {
-		rest = append(rest, (i+1+n)%len(l.fronts))
+	for n := range len(l.listeners) - 1 {
+		rest = append(rest, (i+1+n)%len(l.listeners))
 	}
 	return rest
 }
 
 func (l *links) accept(to int) {
 	for {
-		nc, err := l.fronts[to].Accept()
+		nc, err := l.listeners[to].Accept()
 		if err != nil {
 			return
 		}
@@ -169,7 +169,7 @@ func (l *links) serve(near net.Conn, to int) {
 		l.t.Errorf("a member says hello with what is none: %v", err)
 		return
 	}
-	far, err := net.Dial("tcp", l.behind[to])
+	far, err := net.Dial("tcp", l.targets[to])
 	if err != nil {
 		return
 	}
@@ -197,10 +197,10 @@ func (l *links) serve(near net.Conn, to int) {
 func (l *links) know(c *call) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.gone {
+	if !l.closed {
 		l.calls[c] = struct{}{}
 	}
-	return !l.gone
+	return !l.closed
 }
 
 func (l *links) forget(c *call) {
@@ -213,15 +213,15 @@ func (l *links) forget(c *call) {
 func (l *links) rule(from, to int) (f fault, moved <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.gone {
-		return cut, l.moved
+	if l.closed {
+		return cut, l.changed
 	}
-	return l.rules[from][to], l.moved
+	return l.rules[from][to], l.changed
 }
 
 func (l *links) meets(f fault) {
 	l.mu.Lock()
-	l.met[f]++
+	l.counts[f]++
 	l.mu.Unlock()
 }
 
@@ -229,7 +229,7 @@ func (l *links) meets(f fault) {
 func (l *links) hits(f fault) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.met[f]
+	return l.counts[f]
 }
 
 // waitFor waits until a fault has affected a number of frames or connections.

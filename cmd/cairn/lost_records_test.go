@@ -21,13 +21,13 @@ import (
 func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	nodes, token := startThreeIn(t, t.TempDir(), shortElection, 0, 1, 2)
 	acked := map[string]string{}
 	put := func(to []*cairntest.Node, what string) {
 		t.Helper()
 		c := connect(t, to, token)
 		for i := range 10 {
-			keep(t, c, wire.NewRemember(fmt.Sprintf("%s %d", what, i)), acked)
+			putAndRecord(t, c, wire.NewRemember(fmt.Sprintf("%s %d", what, i)), acked)
 		}
 	}
 	put(nodes, "before the copies")

@@ -18,11 +18,11 @@ import (
 func TestStatesMovedAsideArePutBack(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	nodes, token := startThreeIn(t, t.TempDir(), shortElection, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	for i := range 20 {
-		keep(t, c, wire.NewRemember(fmt.Sprint("kept ", i)), acked)
+		putAndRecord(t, c, wire.NewRemember(fmt.Sprint("kept ", i)), acked)
 	}
 	sameState(t, nodes)
 	right, wrong := nodes[:2], nodes[2]

@@ -31,19 +31,19 @@ func raw(r request, host string, head []string) string {
 		r.Method, r.Path, host, len(r.Body), strings.Join(append(head, ""), "\r\n"), r.Body)
 }
 
-// enough bounds the time for which a client reads an endless answer, such as a stream that the node should have
+// maxAnswerTime bounds the time for which a client reads an endless answer, such as a stream that the node should have
 // rejected.
-const enough = 20 * time.Second
+const maxAnswerTime = 20 * time.Second
 
-// said sends a request from this process and returns the answer.
-func said(t *testing.T, addr, request string) string {
+// roundTrip sends a request from this process and returns the answer.
+func roundTrip(t *testing.T, addr, request string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(enough))
+	c.SetDeadline(time.Now().Add(maxAnswerTime))
 	if _, err := io.WriteString(c, request); err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +51,8 @@ func said(t *testing.T, addr, request string) string {
 	return string(b)
 }
 
-// saidTo sends a request from a process of another user and returns the answer, or "" if the process ends at once.
-func saidTo(t *testing.T, uid uint32, addr, request string, goes bool) string {
+// roundTripAs sends a request from a process of another user and returns the answer, or "" if the process ends at once.
+func roundTripAs(t *testing.T, uid uint32, addr, request string, goes bool) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -62,7 +62,7 @@ func saidTo(t *testing.T, uid uint32, addr, request string, goes bool) string {
 	if !goes {
 		script += "exec cat <&3"
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	ctx, cancel := context.WithTimeout(t.Context(), maxAnswerTime)
 	defer cancel()
 	c := exec.CommandContext(ctx, "/bin/bash", "-c", script, "bash", host, port, request)
 	c.Dir, c.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
@@ -104,9 +104,9 @@ func rootOnly(t *testing.T) {
 	}
 }
 
-// tempting returns a dev node with everything enabled, in a home that another user can reach, with an agent and a
+// startTargetNode returns a dev node with everything enabled, in a home that another user can reach, with an agent and a
 // webhook.
-func tempting(t *testing.T) (p *cairntest.Node, home, webhook string) {
+func startTargetNode(t *testing.T) (p *cairntest.Node, home, webhook string) {
 	t.Helper()
 	above := shortDir(t)
 	if err := os.Chmod(above, 0o755); err != nil {
@@ -165,8 +165,8 @@ func requests(webhook, mark string) map[string][]request {
 	}
 }
 
-// unharmed checks that none of the requests had an effect.
-func unharmed(t *testing.T, p *cairntest.Node, home, mark string, auditBefore int) {
+// checkUnharmed checks that none of the requests had an effect.
+func checkUnharmed(t *testing.T, p *cairntest.Node, home, mark string, auditBefore int) {
 	t.Helper()
 	if _, err := os.Lstat(mark); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a program ran: %v", err)
@@ -203,7 +203,7 @@ func auditRows(t *testing.T, home string) int {
 func TestHostileNeighbours(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p, home, webhook := tempting(t)
+	p, home, webhook := startTargetNode(t)
 	mark := filepath.Join(shortDir(t), "mark")
 	covenantAsked[json.RawMessage](t, covenantOf(t, p), map[string]any{"kind": "ping"}) // wait until the operator of the Covenant dialect is stored
 	before := auditRows(t, home)
@@ -247,9 +247,9 @@ func TestHostileNeighbours(t *testing.T) {
 						append([]string{"X-Agent-Id: e2e", "Content-Type: application/json"}, n.head...))
 					got := ""
 					if n.uid == 0 {
-						got = said(t, addr, request)
+						got = roundTrip(t, addr, request)
 					} else {
-						got = saidTo(t, uint32(n.uid), addr, request, n.goes)
+						got = roundTripAs(t, uint32(n.uid), addr, request, n.goes)
 					}
 					head, body, _ := strings.Cut(got, "\r\n\r\n")
 					if !n.goes && (!strings.HasPrefix(head, "HTTP/1.1 403 ") || !strings.Contains(body, n.want) ||
@@ -258,13 +258,13 @@ func TestHostileNeighbours(t *testing.T) {
 					}
 				}
 			}
-			unharmed(t, p, home, mark, before)
+			checkUnharmed(t, p, home, mark, before)
 		})
 	}
 	t.Run("another user with the token", func(t *testing.T) {
 		rootOnly(t)
 		for where, secret := range map[string]string{"string": token, "covenant": operator} {
-			got := saidTo(t, nobodyID, at[where],
+			got := roundTripAs(t, nobodyID, at[where],
 				raw(request{"GET", "/health", ""}, at[where], []string{"Authorization: Bearer " + secret}), false)
 			if !strings.HasPrefix(got, "HTTP/1.1 200 ") {
 				t.Errorf("%s: %.300s", where, got)
@@ -277,7 +277,7 @@ func TestHostileNeighbours(t *testing.T) {
 				if r.Path == "/events/stream" || r.Path == "/shutdown" || r.Method == "DELETE" { // these do not end, or would break later requests
 					continue
 				}
-				if got := said(t, addr,
+				if got := roundTrip(t, addr,
 					raw(r, addr, []string{"X-Agent-Id: e2e", "Content-Type: application/json"})); strings.HasPrefix(got, "HTTP/1.1 403 ") {
 					t.Errorf("%s %s %s: %.300s", dialect, r.Method, r.Path, got)
 				}
@@ -294,7 +294,7 @@ func TestHostileNeighbours(t *testing.T) {
 func TestSocketsAndFilesAreTheUsersOwn(t *testing.T) {
 	t.Parallel()
 	rootOnly(t)
-	p, homeDir, _ := tempting(t)
+	p, homeDir, _ := startTargetNode(t)
 	workspace := siftOpenAt(t, homeDir, shortDir(t))
 	if err := filepath.WalkDir(homeDir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

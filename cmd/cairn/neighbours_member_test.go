@@ -21,8 +21,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// member returns a member that the test controls, with the id, the secret and the key of a node.
-func member(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wire.RaftHello) *peertest.Peer {
+// fakeMember returns a member that the test controls, with the id, the secret and the key of a node.
+func fakeMember(t *testing.T, p *cairntest.Node, id uint32, cluster string, hello wire.RaftHello) *peertest.Peer {
 	t.Helper()
 	return impostor(t, p, id, keyOf(t, p), cluster, hello)
 }
@@ -58,8 +58,8 @@ func impostor(t *testing.T, p *cairntest.Node, id uint32, key ed25519.PrivateKey
 func TestTheClusterSecretMakesNoMember(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
-	if _, err := putOnce(t.Context(), connect(t, nodes, token), wire.NewRemember("kept")); err != nil {
+	nodes, token := startThreeIn(t, t.TempDir(), shortElection, 0, 1, 2)
+	if _, err := putUntilKnown(t.Context(), connect(t, nodes, token), wire.NewRemember("kept")); err != nil {
 		t.Fatal(err)
 	}
 	sameState(t, nodes)
@@ -113,12 +113,12 @@ func TestTheClusterSecretMakesNoMember(t *testing.T) {
 func TestOneMemberHurtsNoOther(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	nodes, token := startThreeIn(t, t.TempDir(), inHaste, 0, 1, 2)
+	nodes, token := startThreeIn(t, t.TempDir(), shortElection, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	put := func(text string) {
 		t.Helper()
-		keep(t, c, wire.NewRemember(text), acked)
+		putAndRecord(t, c, wire.NewRemember(text), acked)
 	}
 	for i := range 20 {
 		put(fmt.Sprint("kept ", i))
@@ -131,10 +131,10 @@ func TestOneMemberHurtsNoOther(t *testing.T) {
 	if !ok {
 		t.Fatal("no status")
 	}
-	hostile := member(t, third, third.Line.NodeID, s.Cluster,
+	hostile := fakeMember(t, third, third.Line.NodeID, s.Cluster,
 		wire.RaftHello{AckTerm: s.CurrentTerm + 5, AckIndex: 1 << 40, Receipt: "of my own making",
 			CommitTerm: s.CurrentTerm, CommitIndex: uint64(s.Applied) + 1000})
-	inItsName := member(t, leader, leader.Line.NodeID, s.Cluster, wire.RaftHello{})
+	inItsName := fakeMember(t, leader, leader.Line.NodeID, s.Cluster, wire.RaftHello{})
 	held, err := hostile.Compare(t.Context(), leader.Line.NodeID, leader.Line.Cluster, uint64(s.Applied))
 	if err != nil || held.Term == 0 || len(held.Sum) == 0 || len(held.States) == 0 {
 		t.Fatalf("the leader holds %+v, %v", held, err)

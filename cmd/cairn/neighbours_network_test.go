@@ -38,7 +38,7 @@ type listener struct {
 func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	p := memberAlone(t)
+	p := singleMember(t)
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
 	post := func(path string, body any) (out map[string]any) {
 		t.Helper()
@@ -54,7 +54,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 	theirs := mint(map[string]any{"database": "theirs", "scopes": []string{"read", "write", "owner"}})
 	post("/v1/admin/tokens/revoke", map[string]any{"token": revoked})
 	empty, blank, weak, guessed := "", " ", "secret", "ydb_"+strings.Repeat("0", 64)
-	before := written(t, settled(t, p))
+	before := writeTraces(t, waitSettled(t, p))
 	neighbours := []struct {
 		name  string
 		token *string
@@ -84,7 +84,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 					t.Errorf("%s: %.300s", n.name, answer)
 				}
 			}
-			if after := written(t, p); after != before {
+			if after := writeTraces(t, p); after != before {
 				t.Errorf("log and audit were %s, and are %s", before, after)
 			}
 		})
@@ -130,7 +130,7 @@ func TestHostileNeighboursOfTheNetwork(t *testing.T) {
 			for _, nc := range held {
 				nc.Close()
 			}
-			if after := written(t, p); after != before {
+			if after := writeTraces(t, p); after != before {
 				t.Errorf("log and audit were %s, and are %s", before, after)
 			}
 		})
@@ -255,9 +255,9 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 	return said + "\n" + s.ask(op, m)
 }
 
-// written returns everything that a write would alter in a single node: the end of the log, the memories and the
+// writeTraces returns everything that a write would alter in a single node: the end of the log, the memories and the
 // audit.
-func written(t *testing.T, p *cairntest.Node) string {
+func writeTraces(t *testing.T, p *cairntest.Node) string {
 	t.Helper()
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: p.TokenFile(), Timeout: suite.Patience}
 	var log struct {

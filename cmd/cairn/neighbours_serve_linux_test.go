@@ -30,7 +30,7 @@ func closedServe(t *testing.T, local string) *cairntest.Node {
 	if err := config.Write(conf, n, nil); err != nil {
 		t.Fatal(err)
 	}
-	inSection(t, conf, "local", strings.ReplaceAll(local, "DIR", dir))
+	addToSection(t, conf, "local", strings.ReplaceAll(local, "DIR", dir))
 	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", conf}}
 	t.Cleanup(p.Kill)
 	p.Launch()()

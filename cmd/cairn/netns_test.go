@@ -103,8 +103,8 @@ func TestNetworkNamespaces(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "it waits for elections of three processes, which the race detector slows down")
 	l := newLAN(t, 3)
-	nodes, token := threeIn(t, shortDir(t), func(n *config.NodeFile) {
-		inHaste(n)
+	nodes, token := configureThree(t, shortDir(t), func(n *config.NodeFile) {
+		shortElection(n)
 		i := n.NodeID - 1
 		n.InsecurePeers = true
 		n.Bind, n.Advertise, n.Peers = l.addr(i), fmt.Sprintf("%s:%d", l.addr(i), n.ClusterPort), nil
@@ -119,19 +119,19 @@ func TestNetworkNamespaces(t *testing.T) {
 	}
 	startAll(t, nodes, 0, 1, 2)
 	d := writeOn(t, nodes, token, 3)
-	d.goesOn("at first")
+	d.waitForMore("at first")
 	lead := leaderOf(t, nodes)
 	l.cut(lead)
-	d.goesOn("without the leader")
+	d.waitForMore("without the leader")
 	l.join(lead)
-	d.goesOn("with all")
+	d.waitForMore("with all")
 	follower := (leaderOf(t, nodes) + 1) % 3
 	l.cut(follower)
-	d.goesOn("without a follower")
+	d.waitForMore("without a follower")
 	l.join(follower)
 	lead = leaderOf(t, nodes)
 	if l.deafen(lead) {
-		d.goesOn("while the leader is deaf")
+		d.waitForMore("while the leader is deaf")
 		l.hear(lead)
 	} else {
 		t.Log("this kernel drops no packets one way: no deaf leader")
@@ -139,15 +139,15 @@ func TestNetworkNamespaces(t *testing.T) {
 	for i := range 3 {
 		l.cut(i)
 	}
-	rest(t.Context(), 2*time.Second) // let pending requests end
+	sleep(t.Context(), 2*time.Second) // let pending requests end
 	before := d.count()
-	rest(t.Context(), 2*time.Second)
+	sleep(t.Context(), 2*time.Second)
 	if n := d.count(); n != before {
 		t.Errorf("%d writes acknowledged by no leader", n-before)
 	}
 	for i := range 3 {
 		l.join(i)
 	}
-	d.goesOn("when all are joined")
+	d.waitForMore("when all are joined")
 	d.checkAll(nodes, token)
 }

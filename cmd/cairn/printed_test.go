@@ -84,9 +84,9 @@ func printedCommands(t *testing.T, repository string) map[string]string {
 	return all
 }
 
-// elsewhere lists the printed commands that need more than a node and its files, by their first words, with the test
+// testedElsewhere lists the printed commands that need more than a node and its files, by their first words, with the test
 // that runs them. This test only parses them.
-var elsewhere = map[string]string{
+var testedElsewhere = map[string]string{
 	"bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench compare": "TestBenchLoadPrintsWhatWasAchieved",
 	"bench recall": "TestRecallAgainst", "bench write": "TestBenchWrite",
 	"cluster cert": "TestREADMETLS", "cluster handover": "TestHandover", "cluster init": "TestInitWritesWhatServeReads",
@@ -131,7 +131,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 	t.Setenv("CAIRN_HOME", home)
 	t.Setenv("CAIRN_CONTEXTS", filepath.Join(dir, "contexts.json"))
 	cairntest.StartDevIn(t, home)
-	named := someNames(t, home)
+	named := createNamed(t, home)
 	printed := printedCommands(t, repository)
 	for _, line := range slices.Sorted(maps.Keys(printed)) { // sorted, because some commands change objects that others name
 		where := printed[line]
@@ -147,7 +147,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 				}
 			}
 			prefix := ""
-			for p := range elsewhere {
+			for p := range testedElsewhere {
 				if strings.HasPrefix(line+" ", "cairn "+p+" ") && len(p) > len(prefix) {
 					prefix = p
 				}
@@ -183,7 +183,7 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 			stop()
 		}
 	}
-	for prefix, test := range elsewhere {
+	for prefix, test := range testedElsewhere {
 		if !used[prefix] || !there[test] {
 			t.Errorf("cairn %s is run by %s: no page prints it (%t), or there is no such test (%t)", prefix, test,
 				!used[prefix], !there[test])
@@ -247,8 +247,8 @@ func parsed(t *testing.T, where string, argv []string) (mention bool) {
 	return mention || c.HasSubCommands()
 }
 
-// someNames creates the objects that printed commands name, and returns the replacer that inserts their names.
-func someNames(t *testing.T, home string) *strings.Replacer {
+// createNamed creates the objects that printed commands name, and returns the replacer that inserts their names.
+func createNamed(t *testing.T, home string) *strings.Replacer {
 	t.Helper()
 	do := func(args ...string) string {
 		t.Helper()

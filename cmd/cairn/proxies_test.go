@@ -16,7 +16,7 @@ import (
 func behindProxies(t *testing.T) (*links, []*cairntest.Node, string) {
 	t.Helper()
 	l := newLinks(t, 3)
-	nodes, token := threeIn(t, shortDir(t), func(n *config.NodeFile) { inHaste(n); l.put(n) })
+	nodes, token := configureThree(t, shortDir(t), func(n *config.NodeFile) { shortElection(n); l.rewriteConfig(n) })
 	startAll(t, nodes, 0, 1, 2)
 	return l, nodes, token
 }
@@ -30,7 +30,7 @@ func TestMembersBehindProxies(t *testing.T) {
 	suite.NotShort(t, "it waits for elections of three processes, which the race detector slows down")
 	l, nodes, token := behindProxies(t)
 	d := writeOn(t, nodes, token, 3)
-	d.goesOn("at first")
+	d.waitForMore("at first")
 	for _, tc := range []struct {
 		while string
 		fault fault
@@ -53,9 +53,9 @@ func TestMembersBehindProxies(t *testing.T) {
 		lead, before := leaderOf(t, nodes), l.hits(tc.fault)
 		tc.put(tc.fault, lead, (lead+1)%3, (lead+2)%3)
 		l.waitFor(tc.fault, before+tc.times)
-		d.goesOn(tc.while)
+		d.waitForMore(tc.while)
 		l.all(passes)
-		d.goesOn("after that")
+		d.waitForMore("after that")
 	}
 	nothingAcknowledged(t, l, nodes, token)
 	for range suite.Count(1, 3, 300) { // writes may fail while the fault lasts
@@ -64,9 +64,9 @@ func TestMembersBehindProxies(t *testing.T) {
 				l.set(fault(rand.IntN(int(faultKinds))), from, to)
 			}
 		}
-		rest(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond)
+		sleep(t.Context(), time.Duration(rand.IntN(1500))*time.Millisecond)
 		l.all(passes)
-		d.goesOn("after any faults")
+		d.waitForMore("after any faults")
 	}
 	d.checkAll(nodes, token)
 }

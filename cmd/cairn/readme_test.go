@@ -46,9 +46,9 @@ func indented(text string) (commands []string) {
 
 var snippet = regexp.MustCompile("(?s)```(python|js)\n(.*?)```")
 
-// newcomer creates a directory with the output of "go build", and returns the text of the README and of the page on
+// newUserDir creates a directory with the output of "go build", and returns the text of the README and of the page on
 // operation.
-func newcomer(t *testing.T) (pages, dir, root string) {
+func newUserDir(t *testing.T) (pages, dir, root string) {
 	t.Helper()
 	for _, name := range []string{"../../README.md", "../../deploy/OPERATE.md"} {
 		b, err := os.ReadFile(name)
@@ -76,9 +76,9 @@ func newcomer(t *testing.T) (pages, dir, root string) {
 	return pages, dir, root
 }
 
-// asPrinted runs a program of the README if it is installed, and repeats it if the answer is that the machine is too
+// runPrinted runs a program of the README if it is installed, and repeats it if the answer is that the machine is too
 // busy.
-func asPrinted(t *testing.T, name string, arg ...string) string {
+func runPrinted(t *testing.T, name string, arg ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
 		t.Logf("not run: %s is not installed", name)
@@ -90,7 +90,7 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 		c := exec.CommandContext(t.Context(), name, arg...)
 		c.Env = append(os.Environ(), cairntest.AsCairn+"=1")
 		out, err = c.CombinedOutput()
-		soon := append(slices.Clone(notNow), "no backup for that point") // `date` prints whole seconds, and the backup may be from the current second
+		soon := append(slices.Clone(retryableErrors), "no backup for that point") // `date` prints whole seconds, and the backup may be from the current second
 		return !slices.ContainsFunc(soon, func(said string) bool { return strings.Contains(string(out), said) })
 	})
 	if err != nil || strings.Contains(string(out), `"error"`) || strings.Contains(string(out), `'error'`) {
@@ -103,7 +103,7 @@ func asPrinted(t *testing.T, name string, arg ...string) string {
 // changes only the ports, because the standard ones may be in use.
 func TestREADMERunsAsPrinted(t *testing.T) {
 	suite.NotShort(t, "the same commands as without the race detector")
-	pages, dir, root := newcomer(t)
+	pages, dir, root := newUserDir(t)
 	p := cairntest.StartDevIn(t, "cairn-data")
 	ports := strings.NewReplacer("localhost:7438", strings.TrimPrefix(p.Line.HTTP, "http://"), "http://127.0.0.1:3923", p.Line.String)
 	count := 0
@@ -116,7 +116,7 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 			if strings.HasPrefix(c, "curl") {
 				c = strings.Replace(c, "curl -s", "curl -sf", 1)
 			}
-			asPrinted(t, "sh", "-c", ports.Replace(c))
+			runPrinted(t, "sh", "-c", ports.Replace(c))
 			count++
 		}
 	}
@@ -130,16 +130,16 @@ func TestREADMERunsAsPrinted(t *testing.T) {
 		if err := os.WriteFile(file, []byte(ports.Replace(m[2])), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		asPrinted(t, name, file)
+		runPrinted(t, name, file)
 		count++
 	}
-	count += movesData(t, dir, indented(section(t, pages, "Moving data, and measuring")))
+	count += runDataMoves(t, dir, indented(section(t, pages, "Moving data, and measuring")))
 	for _, c := range indented(section(t, pages, "Recall by meaning")) {
 		c, _, _ = strings.Cut(c, " #")
 		if !strings.HasSuffix(strings.TrimSpace(c), " list") { // fetching a model needs a network; TestEmbedVerbs fetches one from a mirror
 			c += " --help"
 		}
-		asPrinted(t, "sh", "-c", c)
+		runPrinted(t, "sh", "-c", c)
 		count++
 	}
 	if !testing.Short() { // compiling takes long
@@ -162,9 +162,9 @@ func installSDKs(t *testing.T, dir, root string) {
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 }
 
-// movesData runs the printed exports and imports on example files with the printed names. It only parses the flags of
+// runDataMoves runs the printed exports and imports on example files with the printed names. It only parses the flags of
 // benchmarks, which have their own tests.
-func movesData(t *testing.T, dir string, commands []string) int {
+func runDataMoves(t *testing.T, dir string, commands []string) int {
 	t.Helper()
 	list, code := cairntest.RunForJSON[struct{ Workspaces []struct{ Workspace string } }](t, "sift", "list", "--json")
 	if code != 0 || len(list.Workspaces) == 0 {
@@ -192,7 +192,7 @@ func movesData(t *testing.T, dir string, commands []string) int {
 		if strings.HasPrefix(c, "./cairn bench") {
 			c += " --help"
 		}
-		out := asPrinted(t, "sh", "-c", strings.ReplaceAll(c, "~", dir))
+		out := runPrinted(t, "sh", "-c", strings.ReplaceAll(c, "~", dir))
 		if strings.HasPrefix(c, "./cairn sift import") && !strings.Contains(out, `"captured": 1`) {
 			t.Errorf("%s: %s", c, out)
 		}
@@ -213,7 +213,7 @@ func movesData(t *testing.T, dir string, commands []string) int {
 // TestREADMETLS runs the commands about TLS of the page on operation: three nodes with relative paths, and a command
 // that trusts their certificate authority. It changes only the ports.
 func TestREADMETLS(t *testing.T) {
-	pages, dir, _ := newcomer(t)
+	pages, dir, _ := newUserDir(t)
 	base := cairntest.FreePorts(t, 3*config.PortsEach)
 	ports := strings.NewReplacer("7600", fmt.Sprint(base), "7601", fmt.Sprint(base+1))
 	served, healthy := false, false
@@ -237,11 +237,11 @@ func TestREADMETLS(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(c, " status ") {
-			asPrinted(t, "sh", "-c", ports.Replace(c))
+			runPrinted(t, "sh", "-c", ports.Replace(c))
 			continue
 		}
 		healthy = suite.Within(suite.Patience, func() bool { // a peer may answer late
-			return strings.Contains(asPrinted(t, "sh", "-c", ports.Replace(c)), "  healthy\nleader node")
+			return strings.Contains(runPrinted(t, "sh", "-c", ports.Replace(c)), "  healthy\nleader node")
 		})
 	}
 	if !served || !healthy {

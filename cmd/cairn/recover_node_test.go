@@ -36,7 +36,7 @@ func TestALoneNodeIsKilledAndItsLogIsGone(t *testing.T) {
 		}
 		defer c.Close()
 		for range count {
-			keep(t, c, wire.NewRemember(fmt.Sprintf("memory number %d", len(acked))), acked)
+			putAndRecord(t, c, wire.NewRemember(fmt.Sprintf("memory number %d", len(acked))), acked)
 		}
 	}
 	gone := func(names ...string) {

@@ -24,30 +24,30 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// deaf is a state machine that ignores its records.
-type deaf struct{ index, term uint64 }
+// ignoringMachine is a state machine that ignores its records.
+type ignoringMachine struct{ index, term uint64 }
 
-func (d *deaf) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
-func (d *deaf) Applied() (uint64, uint64)       { return d.index, d.term }
-func (d *deaf) Sums() []raft.StateSum           { return nil }
-func (d *deaf) Snapshot() (raft.Snapshot, error) {
+func (d *ignoringMachine) Apply(batch []raft.Record) []any { return make([]any, len(batch)) }
+func (d *ignoringMachine) Applied() (uint64, uint64)       { return d.index, d.term }
+func (d *ignoringMachine) Sums() []raft.StateSum           { return nil }
+func (d *ignoringMachine) Snapshot() (raft.Snapshot, error) {
 	return nil, errors.New("it has no state")
 }
-func (d *deaf) OpenSnapshot(string, uint64) (io.ReadCloser, int64, error) {
+func (d *ignoringMachine) OpenSnapshot(string, uint64) (io.ReadCloser, int64, error) {
 	return nil, 0, errors.New("it has no state")
 }
-func (d *deaf) RetainSnapshots([]string) error                   { return nil }
-func (d *deaf) Restore(io.Reader) error                          { return errors.New("it has no state") }
-func (d *deaf) Changed(context.Context, uint32, wire.Membership) {}
-func (d *deaf) Forward(context.Context, uint32, wire.Forward) ([]byte, error) {
+func (d *ignoringMachine) RetainSnapshots([]string) error                   { return nil }
+func (d *ignoringMachine) Restore(io.Reader) error                          { return errors.New("it has no state") }
+func (d *ignoringMachine) Changed(context.Context, uint32, wire.Membership) {}
+func (d *ignoringMachine) Forward(context.Context, uint32, wire.Forward) ([]byte, error) {
 	return nil, errors.New("it forwards nothing")
 }
-func (d *deaf) Peer(context.Context, wire.Frame) (wire.Frame, error) {
+func (d *ignoringMachine) Peer(context.Context, wire.Frame) (wire.Frame, error) {
 	return wire.Frame{}, errors.New("it answers nothing")
 }
 
-// poison makes three stopped nodes commit a record that no state can apply. Consensus does not inspect records.
-func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
+// commitPoison makes three stopped nodes commit a record that no state can apply. Consensus does not inspect records.
+func commitPoison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 	t.Helper()
 	members := make([]*raft.Node, len(nodes))
 	for i, p := range nodes {
@@ -69,7 +69,7 @@ func poison(t *testing.T, nodes []*cairntest.Node) (index uint64) {
 		if err := errors.Join(st.Read(func(v *state.View) error { cluster = v.Cluster(); return nil }), st.Close()); err != nil {
 			t.Fatal(err)
 		}
-		sm := &deaf{uint64(files.State.Index), uint64(files.State.Term)}
+		sm := &ignoringMachine{uint64(files.State.Index), uint64(files.State.Term)}
 		hello := func() wire.RaftHello {
 			return wire.RaftHello{ClusterID: cluster, EntryMin: oplog.RecordVersion, EntryMax: oplog.RecordVersion,
 				StateMin: snapshot.Min, StateMax: snapshot.Max, Reads: oplog.Reads()}
@@ -124,7 +124,7 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	at := poison(t, nodes)
+	at := commitPoison(t, nodes)
 	stopped := make(chan *cairntest.Node, len(nodes))
 	for _, p := range nodes {
 		p.Launch()

@@ -35,7 +35,7 @@ func TestRecoverFromALostMajority(t *testing.T) {
 	defer c.Close()
 	acked := map[string]string{}
 	for _, text := range []string{"the first", "the second", "the third"} {
-		keep(t, c, wire.NewRemember(text), acked)
+		putAndRecord(t, c, wire.NewRemember(text), acked)
 	}
 	sameState(t, nodes) // leadership may have moved, and the remaining node may be behind
 	config := nodes[l].Args[3]
@@ -152,7 +152,7 @@ func TestADamagedRowOfANodeThatIsAlone(t *testing.T) {
 			}
 			for !stop() { // the next start would read the value and fail
 				p.Launch()()
-				rest(t.Context(), 5*time.Second) // wait until it has written the tables that it could not write while stopping
+				sleep(t.Context(), 5*time.Second) // wait until it has written the tables that it could not write while stopping
 			}
 			rafttest.FlipTables(t, filepath.Join(home, "state"))
 			if out, code := cairntest.Run(t, append([]string{"doctor", "--home", home, "--deep"}, flags...)...); code != cli.ExitFailed ||

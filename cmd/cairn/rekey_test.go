@@ -129,7 +129,7 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 		out, _ := cairntest.Run(t, "status", "--home", home)
 		t.Errorf("status: %s", out)
 	}
-	showsRotation(t, home, filepath.Base(aside))
+	checkRotation(t, home, filepath.Base(aside))
 	if err := os.Remove(aside); err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +161,9 @@ func TestAHomeIsEncryptedAndItsKeyReplaced(t *testing.T) {
 	}
 }
 
-// showsRotation checks the report of a rotation that has rewritten everything except a file that was moved aside, and
+// checkRotation checks the report of a rotation that has rewritten everything except a file that was moved aside, and
 // waits until this file is removed.
-func showsRotation(t *testing.T, home, aside string) {
+func checkRotation(t *testing.T, home, aside string) {
 	t.Helper()
 	if out, _ := cairntest.Run(t, "status", "--home", home); !strings.Contains(out,
 		"node 1  moved files aside that were damaged or differ from a majority's: "+aside+"\n") {

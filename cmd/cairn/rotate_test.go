@@ -31,7 +31,7 @@ func TestTheClusterSecretIsRotated(t *testing.T) {
 	acked := map[string]string{}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		cfg := client.Config{Addrs: wires(nodes), Token: token}
+		cfg := client.Config{Addrs: wireAddrs(nodes), Token: token}
 		writeUntil(ctx, t, cfg, &mu, acked, func(int) string { return "memory " + client.NewKey() })
 	})
 	waitForWrites(t, &mu, acked, 5)
@@ -131,9 +131,9 @@ func TestATokenIsRotated(t *testing.T) {
 	if !everywhere(opens, old) || !everywhere(opens, next) {
 		t.Fatal("a new token does not reach all nodes")
 	}
-	before := putLoad(t, nodes, old)
+	before := startLoad(t, nodes, old)
 	before.goesOn(t)
-	after := putLoad(t, nodes, next)
+	after := startLoad(t, nodes, next)
 	after.goesOn(t)
 	before.end()
 	suite.Eventually(t, "the token to be revoked", func() bool { // a repeated call may find the token already revoked

@@ -179,17 +179,17 @@ func TestErrorsInJSON(t *testing.T) {
 	}
 }
 
-// full is a writer that always fails, like a full disk.
-type full struct{}
+// failingWriter is a writer that always fails, like a full disk.
+type failingWriter struct{}
 
-func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+func (failingWriter) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // TestLostOutputIsAFailure checks that a command fails if its output cannot be written, even if its code ignores the
 // error.
 func TestLostOutputIsAFailure(t *testing.T) {
 	for _, verb := range []string{"help", "version", "completion bash"} {
 		var errw bytes.Buffer
-		if code := run(t.Context(), strings.Fields(verb), strings.NewReader(""), full{}, &errw); code != cli.ExitFailed ||
+		if code := run(t.Context(), strings.Fields(verb), strings.NewReader(""), failingWriter{}, &errw); code != cli.ExitFailed ||
 			strings.Count(errw.String(), "no space left") != 1 {
 			t.Errorf("%s: exit %d, %s", verb, code, &errw)
 		}

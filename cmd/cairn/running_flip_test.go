@@ -31,13 +31,13 @@ func TestDamageOfARunningNodeIsNamedAndHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	suite.NotShort(t, "changes or reads files of stopped nodes")
-	nodes, token := threeIn(t, t.TempDir(), func(*config.NodeFile) {})
+	nodes, token := configureThree(t, t.TempDir(), func(*config.NodeFile) {})
 	startAll(t, nodes, 0, 1, 2)
 	c := connect(t, nodes, token)
 	acked := map[string]string{}
 	for i := range 400 { // enough for an index with files, so that a start does not read the whole state
 		m := wire.NewRemember(fmt.Sprintf("lighthouse number %04d has a keeper", i))
-		keep(t, c, m, acked)
+		putAndRecord(t, c, m, acked)
 	}
 	sameState(t, nodes)
 	lead := leaderOf(t, nodes)

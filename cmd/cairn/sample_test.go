@@ -39,7 +39,7 @@ func TestDevWithASample(t *testing.T) {
 				t.Errorf("%s: what holds is marked as perhaps outdated: %s", q, out)
 			}
 		}
-		for _, name := range mentionedMost(t, home, 10) {
+		for _, name := range topNames(t, home, 10) {
 			if !slices.Contains(strings.Split("Alice,Bob,Carol,Dave,Erin,Frank,Grace,app,support,ledger,resize queue,search index",
 				","), name) {
 				t.Errorf("%s is among the names that most memories have", name)
@@ -51,8 +51,8 @@ func TestDevWithASample(t *testing.T) {
 	}
 }
 
-// mentionedMost returns the n most mentioned names of a database.
-func mentionedMost(t *testing.T, home string, n int) (names []string) {
+// topNames returns the n most mentioned names of a database.
+func topNames(t *testing.T, home string, n int) (names []string) {
 	t.Helper()
 	type entity struct {
 		Name     string `json:"name"`

@@ -19,7 +19,7 @@ import (
 func TestSDKsSurviveTheLeader(t *testing.T) {
 	suite.Full(t)
 	suite.NotShort(t, "other programs, in which the detector sees nothing")
-	nodes, token := threeIn(t, t.TempDir(), inHaste)
+	nodes, token := configureThree(t, t.TempDir(), shortElection)
 	for _, p := range nodes {
 		p.Env = append(p.Env, "CAIRN_SERVER_FORWARD_WRITES=false")
 	}
@@ -128,7 +128,7 @@ func TestSDKAdapters(t *testing.T) {
 	} {
 		run(args...)
 	}
-	nodes, token := threeIn(t, t.TempDir(), inHaste)
+	nodes, token := configureThree(t, t.TempDir(), shortElection)
 	startAll(t, nodes, 0, 1, 2)
 	const newer = "ai@7.0.173"
 	for _, script := range []string{"langgraph", "openai", "anthropic", "ai", newer} {

@@ -31,7 +31,7 @@ func plantMemories(t *testing.T, nodes []*cairntest.Node, token string, plant *p
 	for range n {
 		m := wire.NewRemember("they say that " + plant.next() + " is so")
 		m.IdempotencyKey = client.NewKey()
-		if _, err := putOnce(t.Context(), c, m); err != nil {
+		if _, err := putUntilKnown(t.Context(), c, m); err != nil {
 			t.Fatal(err)
 		}
 	}

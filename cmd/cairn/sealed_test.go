@@ -52,10 +52,10 @@ func marked(t *testing.T, dir string) (n int, where string) {
 	return len(seen), where
 }
 
-// configured adds lines to section [cluster] of a configuration, and other sections at the end.
-func configured(t *testing.T, path, cluster, behind string) {
+// addConfig adds lines to section [cluster] of a configuration, and other sections at the end.
+func addConfig(t *testing.T, path, cluster, behind string) {
 	t.Helper()
-	inSection(t, path, "cluster", cluster)
+	addToSection(t, path, "cluster", cluster)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -65,8 +65,8 @@ func configured(t *testing.T, path, cluster, behind string) {
 	}
 }
 
-// inSection adds lines to an existing section of a configuration.
-func inSection(t *testing.T, path, section, lines string) {
+// addToSection adds lines to an existing section of a configuration.
+func addToSection(t *testing.T, path, section, lines string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "reads files of stopped nodes")
 	dir := shortDir(t)
-	nodes, token := threeIn(t, dir, func(*config.NodeFile) {})
+	nodes, token := configureThree(t, dir, func(*config.NodeFile) {})
 	homes, keyFiles := make([]string, 3), make([]string, 3)
 	keys := []seal.Master{seal.NewMaster(), seal.NewMaster()}
 	scheduled := filepath.Join(dir, "scheduled")
@@ -115,8 +115,8 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		if i == 1 {
 			more += fmt.Sprintf("\n[backup]\ndir = %q\ninterval_minutes = 1\n", scheduled)
 		}
-		configured(t, p.Args[3], "snapshot_threshold = 50\nsnapshot_interval_ms = 300\ntrailing_logs = 30\n", more)
-		inSection(t, p.Args[3], "local", "string_shell = true\n")
+		addConfig(t, p.Args[3], "snapshot_threshold = 50\nsnapshot_interval_ms = 300\ntrailing_logs = 30\n", more)
+		addToSection(t, p.Args[3], "local", "string_shell = true\n")
 	}
 	startAll(t, nodes, 0, 1, 2)
 
@@ -142,7 +142,7 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 		}
 	}
 	sameState(t, nodes)
-	refusals(t, nodes[0], keyFiles[0])
+	checkStartFailures(t, nodes[0], keyFiles[0])
 	nodes[0].Launch()()
 	first := keys[0]
 	rotateUnderLoad(t, nodes, token, plant, keyFiles, keys)
@@ -185,8 +185,8 @@ func TestNothingReadableOnAnEncryptedNode(t *testing.T) {
 	}
 }
 
-// refusals starts a stopped node in every way that must fail, and checks that each error says what to do.
-func refusals(t *testing.T, p *cairntest.Node, keyFile string) {
+// checkStartFailures starts a stopped node in every way that must fail, and checks that each error says what to do.
+func checkStartFailures(t *testing.T, p *cairntest.Node, keyFile string) {
 	t.Helper()
 	p.Kill()
 	good, err := os.ReadFile(keyFile)
@@ -230,7 +230,7 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 	acked := map[string]string{}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		cfg := client.Config{Addrs: wires(nodes), Token: token}
+		cfg := client.Config{Addrs: wireAddrs(nodes), Token: token}
 		writeUntil(ctx, t, cfg, &mu, acked, func(int) string { return "while keys change, " + plant.next() })
 	})
 	waitForWrites(t, &mu, acked, 5)

@@ -25,7 +25,7 @@ func TestSiftLaterKinds(t *testing.T) {
 
 // siftLater sends the same requests to a follower, and reads the results on another node.
 func (d *dialectCluster) siftLater(t *testing.T) {
-	laterKinds(t, d.here().Line.Home, d.nodes[(d.follower+1)%3].Line.Home)
+	laterKinds(t, d.followerNode().Line.Home, d.nodes[(d.follower+1)%3].Line.Home)
 }
 
 // later is a client of a workspace's socket.

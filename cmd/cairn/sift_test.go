@@ -45,17 +45,17 @@ func siftAsk(ctx context.Context, socket, request string) (m map[string]any, err
 // siftInTime repeats a request until it is accepted, because hooks get an error after one second if a busy machine
 // takes longer. A capture that was stored meanwhile gets the same answer.
 func siftInTime(ctx context.Context, socket, request string) (m map[string]any, err error) {
-	for begin := time.Now(); time.Since(begin) < suite.Patience; rest(ctx, 20*time.Millisecond) {
+	for begin := time.Now(); time.Since(begin) < suite.Patience; sleep(ctx, 20*time.Millisecond) {
 		var no *sift.Refusal
-		if m, err = siftAsk(ctx, socket, request); !errors.As(err, &no) || !slices.Contains(notNow, no.Text) {
+		if m, err = siftAsk(ctx, socket, request); !errors.As(err, &no) || !slices.Contains(retryableErrors, no.Text) {
 			break
 		}
 	}
 	return m, err
 }
 
-// notNow lists the errors that clients get while there is no leader, or if an answer is late.
-var notNow = []string{
+// retryableErrors lists the errors that clients get while there is no leader, or if an answer is late.
+var retryableErrors = []string{
 	"not enough voters answered in time; retry",
 	"no leader elected (cluster not ready)",
 	"the write may or may not have happened",
@@ -105,7 +105,7 @@ func TestSiftKilled(t *testing.T) {
 					r, err := siftAsk(ctx, socket,
 						fmt.Sprintf(`{"kind":"capture","sessionId":"w%d","tool":"Notification","payload":{"message":%q}}`, w, text))
 					if err != nil { // the node was killed or the disk is slow: repeat the request
-						rest(ctx, time.Millisecond)
+						sleep(ctx, time.Millisecond)
 						continue
 					}
 					i++
@@ -300,7 +300,7 @@ func TestSiftLargeCapture(t *testing.T) {
 		try++
 		lead := leaderOf(t, nodes)
 		term := siftTerm(t, sockets[lead])
-		captureBeside(t, sockets[(lead+1)%3], sockets[lead], fmt.Sprint("try ", try), lines.String())
+		captureConcurrently(t, sockets[(lead+1)%3], sockets[lead], fmt.Sprint("try ", try), lines.String())
 		now := siftTerm(t, sockets[lead])
 		t.Logf("term %v before it, %v after it", term, now)
 		return now == term
@@ -312,8 +312,8 @@ func siftTerm(t *testing.T, socket string) any {
 	return siftDo(t, socket, `{"kind":"status"}`)["cluster"].(map[string]any)["term"]
 }
 
-// captureBeside captures many lines on one socket, and meanwhile small captures on another.
-func captureBeside(t *testing.T, large, small, session, lines string) {
+// captureConcurrently captures many lines on one socket, and meanwhile small captures on another.
+func captureConcurrently(t *testing.T, large, small, session, lines string) {
 	t.Helper()
 	big := make(chan error, 1)
 	go func() {

@@ -19,8 +19,8 @@ const (
 	repositoryFromCmd = "../.."
 )
 
-// flat lists the structs that may have more fields, each with the reason.
-var flat = map[string]string{
+// wideStructs lists the structs that may have more fields, each with the reason.
+var wideStructs = map[string]string{
 	"index/rank/settings.go Settings":   "the numbers that recalls are tuned by, each read once beside its default",
 	"node/api/cluster.go ClusterStatus": "an answer: its JSON is flat, as clients read it",
 	"node/api/op.go Op":                 "a row of the table of operations: its columns",
@@ -65,7 +65,7 @@ func TestSizes(t *testing.T) {
 	if files < 500 {
 		t.Errorf("only %d files were looked at", files)
 	}
-	for name := range flat {
+	for name := range wideStructs {
 		if !wide[name] {
 			t.Errorf("%s has no more than %d fields: take it off the list", name, maxStructFields)
 		}
@@ -95,7 +95,7 @@ func checkSizes(t *testing.T, path, name string, wide map[string]bool) {
 			}
 			id := name + " " + n.Name.Name
 			wide[id] = true
-			if flat[id] == "" {
+			if wideStructs[id] == "" {
 				t.Errorf("%s has %d fields, at most %d", id, s.Fields.NumFields(), maxStructFields)
 			}
 		}

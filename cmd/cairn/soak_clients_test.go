@@ -134,7 +134,7 @@ func (c *soakClient) run(ctx context.Context) {
 		default:
 			c.get()
 		}
-		rest(ctx, time.Duration(2+c.rng.IntN(15))*time.Millisecond)
+		sleep(ctx, time.Duration(2+c.rng.IntN(15))*time.Millisecond)
 	}
 }
 
@@ -161,8 +161,8 @@ func outcome(err error) string {
 	return history.Unknown
 }
 
-// acked records the index of an acknowledged write.
-func (c *soakClient) acked(index uint64) {
+// recordAck records the index of an acknowledged write.
+func (c *soakClient) recordAck(index uint64) {
 	c.s.acks.Add(1)
 	for {
 		old := c.s.index.Load()
@@ -186,7 +186,7 @@ func (c *soakClient) add() {
 		r.Outcome, r.To = outcome(err), c.s.now()
 		c.s.note(r)
 		if err == nil {
-			c.acked(r.Index)
+			c.recordAck(r.Index)
 			if !again {
 				return
 			}
@@ -223,8 +223,8 @@ func (c *soakClient) put(r *history.Record, namespace, key string) error {
 	return err
 }
 
-// where picks the node and the consistency of a read. The replica serves stale reads and reads at an index.
-func (c *soakClient) where(r *history.Record) (life int64) {
+// pickTarget picks the node and the consistency of a read. The replica serves stale reads and reads at an index.
+func (c *soakClient) pickTarget(r *history.Record) (life int64) {
 	r.Client, r.From = c.id, c.s.now()
 	r.Mode = []string{history.Linearizable, history.AtIndex, history.Stale}[c.rng.IntN(3)]
 	r.Node = c.voter() + 1
@@ -237,8 +237,8 @@ func (c *soakClient) where(r *history.Record) (life int64) {
 	return c.s.lives[r.Node-1].Load()
 }
 
-// answered records an answered read, with the node's process if it did not restart in between.
-func (c *soakClient) answered(r history.Record, life int64) {
+// recordRead records an answered read, with the node's process if it did not restart in between.
+func (c *soakClient) recordRead(r history.Record, life int64) {
 	if r.To = c.s.now(); c.s.lives[r.Node-1].Load() == life {
 		r.Life = int(life)
 	}
@@ -250,7 +250,7 @@ func (c *soakClient) read() {
 	k, _ := c.s.acquire(setKind, c.rng.Int())
 	defer c.s.release(k)
 	r := history.Record{Op: history.Read, Key: k.name}
-	life := c.where(&r)
+	life := c.pickTarget(&r)
 	body := map[string]any{"query": k.name, "namespace": k.name, "top_k": 2 * keyNumbers, "skip_reinforce": true}
 	switch r.Mode {
 	case history.Linearizable:
@@ -269,7 +269,7 @@ func (c *soakClient) read() {
 		}
 		r.Have.Add(value)
 	}
-	c.answered(r, life)
+	c.recordRead(r, life)
 }
 
 // register returns an open register. The first client that needs it creates it; it is unknown until this is
@@ -306,13 +306,13 @@ func (c *soakClient) write() {
 		map[string]any{"rid": rid, "new_text": rowText(k.name, value), "reason": "overwritten"}, &out)
 	r.Outcome, r.Index, r.To = outcome(err), uint64(out.Index), c.s.now()
 	if err == nil {
-		c.acked(r.Index)
+		c.recordAck(r.Index)
 	}
 	c.s.note(r)
 }
 
-// gone is the value that a linearizable read records if the register does not exist.
-const gone = 1 << 19
+// missingValue is the value that a linearizable read records if the register does not exist.
+const missingValue = 1 << 19
 
 func (c *soakClient) get() {
 	k, _, rid := c.register()
@@ -321,7 +321,7 @@ func (c *soakClient) get() {
 		return
 	}
 	r := history.Record{Op: history.Get, Key: k.name}
-	life := c.where(&r)
+	life := c.pickTarget(&r)
 	path := "/v1/memory/" + rid
 	switch r.Mode {
 	case history.Linearizable:
@@ -336,9 +336,9 @@ func (c *soakClient) get() {
 	case err == nil:
 		_, r.Value, _ = parseRow(row.Text)
 	case errors.As(err, &refusal) && refusal.Status == http.StatusNotFound && r.Mode == history.Linearizable:
-		r.Value = gone
+		r.Value = missingValue
 	default:
 		return
 	}
-	c.answered(r, life)
+	c.recordRead(r, life)
 }

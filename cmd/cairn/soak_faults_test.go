@@ -39,7 +39,7 @@ var soakFaults = []struct {
 	{"bits of frames are flipped", func(s *soak) { s.everywhere(flips) }},
 	{"bytes come one by one", func(s *soak) { s.everywhere(drips) }},
 	{"a home is emptied", (*soak).emptied},
-	{"a home is emptied while another is behind", (*soak).emptiedBeside},
+	{"a home is emptied while another is behind", (*soak).emptiedWhileBehind},
 	{"an old copy of a home", func(s *soak) { s.rolledBack("") }},
 	{"an old copy of a log", func(s *soak) { s.rolledBack("raft") }},
 	{"a rolling restart", (*soak).rolling},
@@ -75,7 +75,7 @@ func (s *soak) faults(length time.Duration) {
 		from := s.now()
 		f.do(s)
 		s.note(history.Record{Op: history.Fault, Text: f.name, From: from, To: s.now()})
-		if !s.goesOn() {
+		if !s.writesSucceed() {
 			s.note(history.Record{Op: history.Silent, Text: f.name, To: s.now()})
 			return
 		}
@@ -86,8 +86,8 @@ func (s *soak) faults(length time.Duration) {
 	}
 }
 
-// goesOn reports whether writes are acknowledged again.
-func (s *soak) goesOn() bool {
+// writesSucceed reports whether writes are acknowledged again.
+func (s *soak) writesSucceed() bool {
 	want := s.acks.Load() + 20
 	return suite.Within(suite.Patience, func() bool { return s.acks.Load() >= want })
 }
@@ -108,11 +108,11 @@ func (s *soak) leader() int { return leaderOf(s.t, s.nodes[:s.voters]) }
 
 // hold waits for a random time between two bounds, the duration of a fault.
 func (s *soak) hold(least, most time.Duration) {
-	rest(s.t.Context(), least+time.Duration(s.rng.Int64N(int64(most-least)+1)))
+	sleep(s.t.Context(), least+time.Duration(s.rng.Int64N(int64(most-least)+1)))
 }
 
-// whole waits until all voters are up, have a vote, and have caught up with the leader.
-func (s *soak) whole() {
+// waitHealthy waits until all voters are up, have a vote, and have caught up with the leader.
+func (s *soak) waitHealthy() {
 	s.t.Helper()
 	var last string
 	if !suite.Within(suite.Patience, func() bool {
@@ -152,8 +152,8 @@ func (s *soak) still(i int) {
 	s.nodes[i].Signal(syscall.SIGCONT)
 }
 
-// broken returns a random fault that blocks a link: silently, or by closing connections.
-func (s *soak) broken() fault { return []fault{stalled, cut}[s.rng.IntN(2)] }
+// randomBlock returns a random fault that blocks a link: silently, or by closing connections.
+func (s *soak) randomBlock() fault { return []fault{stalled, cut}[s.rng.IntN(2)] }
 
 // silence sets a fault on the links from a node to the others, on those to it, or both.
 func (s *soak) silence(f fault, i int, unheard, deaf bool) {
@@ -169,7 +169,7 @@ func (s *soak) silence(f fault, i int, unheard, deaf bool) {
 
 // apart blocks the links of a node for a while.
 func (s *soak) apart(i int, unheard, deaf bool) {
-	s.silence(s.broken(), i, unheard, deaf)
+	s.silence(s.randomBlock(), i, unheard, deaf)
 	s.hold(500*time.Millisecond, 5*time.Second)
 	s.links.all(passes)
 }
@@ -177,14 +177,14 @@ func (s *soak) apart(i int, unheard, deaf bool) {
 func (s *soak) oneLink() {
 	i := s.any()
 	o := (i + 1 + s.rng.IntN(s.voters-1)) % s.voters
-	f := s.broken()
+	f := s.randomBlock()
 	s.links.set(f, i, o)
 	s.links.set(f, o, i)
 	s.hold(500*time.Millisecond, 5*time.Second)
 	s.links.all(passes)
 }
 
-func (s *soak) allApart() { s.everywhere(s.broken()) }
+func (s *soak) allApart() { s.everywhere(s.randomBlock()) }
 
 func (s *soak) everywhere(f fault) {
 	s.links.all(f)
@@ -194,18 +194,18 @@ func (s *soak) everywhere(f fault) {
 
 // emptied empties the home of one voter while the others are up, which the runbooks allow.
 func (s *soak) emptied() {
-	s.whole()
+	s.waitHealthy()
 	i := s.any()
 	s.kill(i)
 	s.empty(i)
 	s.start(i)()
-	s.whole()
+	s.waitHealthy()
 }
 
-// emptiedBeside stops the leader and empties the home of a follower, while another follower lacks records that both
+// emptiedWhileBehind stops the leader and empties the home of a follower, while another follower lacks records that both
 // had acknowledged. These two followers must not continue without the leader's home.
-func (s *soak) emptiedBeside() {
-	s.whole()
+func (s *soak) emptiedWhileBehind() {
+	s.waitHealthy()
 	lead := s.leader()
 	emptied := (lead + 1) % s.voters
 	behind := s.minority(lead, emptied)
@@ -225,25 +225,25 @@ func (s *soak) emptiedBeside() {
 	for _, up := range ups {
 		up()
 	}
-	s.whole()
+	s.waitHealthy()
 }
 
 // rolledBack replaces a follower's home, or a part of it, by an old copy. The others know that it is old. But if
 // those that are up lack the records that it acknowledged last, they must not continue without the leader.
 func (s *soak) rolledBack(part string) {
-	s.whole()
+	s.waitHealthy()
 	i := (s.leader() + 1) % s.voters
 	now, old := filepath.Join(s.homes[i], part), filepath.Join(s.dir, "old")
 	s.kill(i)
 	s.copied(now, old)
 	s.start(i)()
-	s.whole()
+	s.waitHealthy()
 	s.hold(time.Second, 2*time.Second)
 	lead := s.leader()
 	if lead == i {
 		lead = (i + 1) % s.voters
-		s.asked("transfer", map[string]any{"node_id": lead + 1})
-		s.whole()
+		s.requestChange("transfer", map[string]any{"node_id": lead + 1})
+		s.waitHealthy()
 	}
 	for _, behind := range s.minority(lead, i) {
 		s.silence(stalled, behind, true, true)
@@ -263,7 +263,7 @@ func (s *soak) rolledBack(part string) {
 	s.hold(2*time.Second, 6*time.Second)
 	s.start(lead)()
 	up()
-	s.whole()
+	s.waitHealthy()
 }
 
 func (s *soak) copied(from, to string) {
@@ -279,13 +279,13 @@ func (s *soak) rolling() {
 		}
 		s.lives[i].Store(0)
 		s.start(i)()
-		s.whole()
+		s.waitHealthy()
 	}
 }
 
-// asked requests a change of the cluster from the leader. It may be rejected, for example right after a change of
+// requestChange requests a change of the cluster from the leader. It may be rejected, for example right after a change of
 // leader.
-func (s *soak) asked(verb string, body map[string]any) {
+func (s *soak) requestChange(verb string, body map[string]any) {
 	t := cli.Target{Endpoints: []string{s.urls[s.leader()]}, TokenText: s.token, Timeout: 20 * time.Second}
 	var out map[string]any
 	if err := t.Get(s.t.Context(), "POST", "/v1/cluster/"+verb, body, &out); err != nil {
@@ -295,19 +295,19 @@ func (s *soak) asked(verb string, body map[string]any) {
 
 func (s *soak) transferred() {
 	for range 3 {
-		s.asked("transfer", map[string]any{})
+		s.requestChange("transfer", map[string]any{})
 		s.hold(0, time.Second)
 	}
 }
 
 func (s *soak) rejoined() {
-	s.whole()
+	s.waitHealthy()
 	i := (s.leader() + 1) % s.voters
-	s.asked("remove", map[string]any{"node_id": i + 1})
+	s.requestChange("remove", map[string]any{"node_id": i + 1})
 	s.kill(i)
 	s.empty(i)
 	s.start(i)()
-	s.whole()
+	s.waitHealthy()
 }
 
 // replica adds the read replica, reads from it while a voter is killed, and removes it.
@@ -319,7 +319,7 @@ func (s *soak) replica() {
 	s.kill(i) // the voter restarts with its state
 	s.start(i)()
 	s.hold(time.Second, 3*time.Second)
-	s.asked("remove", map[string]any{"node_id": i + 1})
+	s.requestChange("remove", map[string]any{"node_id": i + 1})
 	s.kill(i)
 	s.empty(i)
 }

@@ -110,9 +110,9 @@ func newSoak(t *testing.T, out *historyWriter) *soak {
 	s := &soak{t: t, rng: rand.New(rand.NewPCG(*soakSeed, 1)), dir: shortDir(t), voters: *soakVoters, links: newLinks(t, of),
 		out: out, keys: map[string][]*soakKey{},
 		lives: make([]atomic.Int64, of), total: make([]int64, of)}
-	s.nodes, s.token = severalIn(t, s.dir, of, func(n *config.NodeFile) {
-		inHaste(n)
-		s.links.put(n)
+	s.nodes, s.token = configureNodes(t, s.dir, of, func(n *config.NodeFile) {
+		shortElection(n)
+		s.links.rewriteConfig(n)
 		s.homes = append(s.homes, n.DataDir)
 		s.urls, s.wires = append(s.urls, "http://"+config.Loopback(n.HTTPPort)), append(s.wires, config.Loopback(n.WirePort))
 		if n.NodeID < of { // the replica is not a founding member
@@ -151,7 +151,7 @@ func (s *soak) run(length time.Duration) {
 	clients.Wait()
 	s.links.all(passes)
 	s.closeAll()
-	said := differing(s.t, s.nodes[:s.voters])
+	said := stateDifference(s.t, s.nodes[:s.voters])
 	for i, p := range s.nodes[:s.voters] {
 		s.final(i, exportedBy(s.t, p, s.token))
 	}

@@ -48,7 +48,7 @@ func stringPost(t testing.TB, p *cairntest.Node, path, body string) (content str
 // happen on a busy machine at any time.
 func stringDo(t testing.TB, p *cairntest.Node, cmd string) string {
 	t.Helper()
-	for begin := time.Now(); ; rest(t.Context(), 20*time.Millisecond) {
+	for begin := time.Now(); ; sleep(t.Context(), 20*time.Millisecond) {
 		got, ok := stringExec(t, p, cmd)
 		if ok {
 			return got

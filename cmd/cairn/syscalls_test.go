@@ -45,7 +45,7 @@ func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injectio
 		}
 		go func() { x.done <- x.cmd.Wait() }()
 		t.Cleanup(x.end)
-		if x.begins(said) {
+		if x.waitAttached(said) {
 			return x
 		}
 	}
@@ -53,16 +53,16 @@ func inject(t testing.TB, p *cairntest.Node, file, call, errno string) *injectio
 	return nil
 }
 
-// begins waits until the process is traced, or tracing has failed.
-func (x *injection) begins(said *cairntest.LogBuffer) bool {
+// waitAttached waits until the process is traced, or tracing has failed.
+func (x *injection) waitAttached(said *cairntest.LogBuffer) bool {
 	x.t.Helper()
 	attached := func() bool { return strings.Contains(said.String(), "attached") }
 	suite.Eventually(x.t, "strace to begin or to end", func() bool { return attached() || len(x.done) > 0 })
 	return attached()
 }
 
-// hit waits until a number of calls have failed.
-func (x *injection) hit(times int) {
+// waitForHits waits until a number of calls have failed.
+func (x *injection) waitForHits(times int) {
 	x.t.Helper()
 	suite.Eventually(x.t, "something to ask the broken disk", func() bool {
 		raw, err := os.ReadFile(x.file)

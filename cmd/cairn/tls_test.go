@@ -243,7 +243,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	t.Parallel()
 	nodes, au, token := secureThree(t)
 	leaderOf(t, nodes)
-	addrs := wires(nodes)
+	addrs := wireAddrs(nodes)
 	ctx, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	acked := map[string]string{}
@@ -259,7 +259,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 				for j := range 5 {
 					m := wire.NewRemember(fmt.Sprintf("writer %d memory %d.%d", w, i, j))
 					m.IdempotencyKey = client.NewKey()
-					rid, err := putOnce(t.Context(), c, m)
+					rid, err := putUntilKnown(t.Context(), c, m)
 					if err != nil {
 						t.Errorf("writer %d: %v", w, err)
 					}

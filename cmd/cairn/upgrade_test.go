@@ -23,10 +23,10 @@ type load struct {
 	still sync.RWMutex // locked for writing to pause all clients
 }
 
-// putLoad starts three writers and a reader. A request that fails twice fails the test.
-func putLoad(t *testing.T, nodes []*cairntest.Node, token string) *load {
+// startLoad starts three writers and a reader. A request that fails twice fails the test.
+func startLoad(t *testing.T, nodes []*cairntest.Node, token string) *load {
 	t.Helper()
-	addrs := wires(nodes)
+	addrs := wireAddrs(nodes)
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{stop: stop, acked: map[string]string{}}
 	twice := func(what string, f func(context.Context) error) bool {
@@ -91,8 +91,8 @@ func (l *load) end() {
 
 func (l *load) goesOn(t *testing.T) { t.Helper(); waitForWrites(t, &l.mu, l.acked, 30) }
 
-// oneByOne stops and starts the nodes one after the other under load, the leader last.
-func oneByOne(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *cairntest.Node, left int)) {
+// rollingRestart stops and starts the nodes one after the other under load, the leader last.
+func rollingRestart(t *testing.T, nodes []*cairntest.Node, l *load, between func(p *cairntest.Node, left int)) {
 	t.Helper()
 	done := map[*cairntest.Node]bool{}
 	for left := len(nodes); left > 0; left-- {
@@ -121,8 +121,8 @@ func TestARollingRestartFailsNoRequest(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	nodes, token := startThree(t, 0, 1, 2)
-	l := putLoad(t, nodes, token)
-	oneByOne(t, nodes, l, func(*cairntest.Node, int) {})
+	l := startLoad(t, nodes, token)
+	rollingRestart(t, nodes, l, func(*cairntest.Node, int) {})
 	l.end()
 	sameState(t, nodes)
 	for _, p := range nodes {

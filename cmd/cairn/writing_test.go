@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire/client"
 )
 
-// wires returns the addresses of the nodes for wire clients.
-func wires(nodes []*cairntest.Node) (addrs []string) {
+// wireAddrs returns the addresses of the nodes for wire clients.
+func wireAddrs(nodes []*cairntest.Node) (addrs []string) {
 	for _, p := range nodes {
 		addrs = append(addrs, p.Line.Wire)
 	}
@@ -26,7 +26,7 @@ func wires(nodes []*cairntest.Node) (addrs []string) {
 // connect returns a client of all nodes, which is closed at the end of the test.
 func connect(t testing.TB, nodes []*cairntest.Node, token string) *client.Client {
 	t.Helper()
-	c, err := client.Dial(t.Context(), client.Config{Addrs: wires(nodes), Token: token})
+	c, err := client.Dial(t.Context(), client.Config{Addrs: wireAddrs(nodes), Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.M
 	for i := 0; ctx.Err() == nil; i++ {
 		m := wire.NewRemember(text(i))
 		m.IdempotencyKey = client.NewKey()
-		rid, err := putOnce(t.Context(), c, m)
+		rid, err := putUntilKnown(t.Context(), c, m)
 		if err != nil {
 			t.Errorf("write %d: %v", i, err)
 			return
@@ -56,9 +56,9 @@ func writeUntil(ctx context.Context, t testing.TB, cfg client.Config, mu *sync.M
 	}
 }
 
-// putOnce repeats a write under the same key until its outcome is known, because the machine may be busier than a
+// putUntilKnown repeats a write under the same key until its outcome is known, because the machine may be busier than a
 // client's timeout allows for.
-func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
+func putUntilKnown(ctx context.Context, c *client.Client, m wire.Remember) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
 	defer cancel()
 	if m.IdempotencyKey == "" {
@@ -69,17 +69,17 @@ func putOnce(ctx context.Context, c *client.Client, m wire.Remember) (string, er
 		var e *client.Error
 		if ctx.Err() == nil && errors.As(err, &e) &&
 			(e.Code == wire.CodeNoQuorum || strings.Contains(string(e.Details), "unknown_outcome")) {
-			rest(ctx, 10*time.Millisecond)
+			sleep(ctx, 10*time.Millisecond)
 			continue
 		}
 		return rid, err
 	}
 }
 
-// keep writes a memory once, and records its id and text.
-func keep(t testing.TB, c *client.Client, m wire.Remember, acked map[string]string) {
+// putAndRecord writes a memory once, and records its id and text.
+func putAndRecord(t testing.TB, c *client.Client, m wire.Remember, acked map[string]string) {
 	t.Helper()
-	rid, err := putOnce(t.Context(), c, m)
+	rid, err := putUntilKnown(t.Context(), c, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func recallNow(t testing.TB, c *client.Client, q wire.Recall) []wire.RecallResul
 		if !client.IsCode(err, wire.CodeNoQuorum) || ctx.Err() != nil {
 			t.Fatal(err)
 		}
-		rest(ctx, 10*time.Millisecond)
+		sleep(ctx, 10*time.Millisecond)
 	}
 }
 
@@ -119,9 +119,9 @@ func waitForWrites(t testing.TB, mu *sync.Mutex, acked map[string]string, n int)
 
 // A diary records the acknowledged writes of several clients.
 type diary struct {
-	t    testing.TB
-	mu   sync.Mutex
-	told map[string]string // id → text of an acknowledged write
+	t     testing.TB
+	mu    sync.Mutex
+	acked map[string]string // id → text of an acknowledged write
 
 	stop func() // stops the clients and waits for them
 }
@@ -130,7 +130,7 @@ type diary struct {
 // knows the outcome.
 func writeOn(t testing.TB, nodes []*cairntest.Node, token string, clients int) *diary {
 	t.Helper()
-	d := &diary{t: t, told: map[string]string{}}
+	d := &diary{t: t, acked: map[string]string{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	d.stop = func() { cancel(); writers.Wait() }
@@ -149,7 +149,7 @@ func writeOn(t testing.TB, nodes []*cairntest.Node, token string, clients int) *
 						d.note(rid, m.Text)
 						break
 					}
-					rest(ctx, 20*time.Millisecond)
+					sleep(ctx, 20*time.Millisecond)
 				}
 			}
 		})
@@ -160,20 +160,20 @@ func writeOn(t testing.TB, nodes []*cairntest.Node, token string, clients int) *
 func (d *diary) note(rid, text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if other, twice := d.told[rid]; twice {
+	if other, twice := d.acked[rid]; twice {
 		d.t.Errorf("%q was acknowledged as %s, as %q was", text, rid, other)
 	}
-	d.told[rid] = text
+	d.acked[rid] = text
 }
 
 func (d *diary) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.told)
+	return len(d.acked)
 }
 
-// goesOn waits until more writes have been acknowledged.
-func (d *diary) goesOn(what string) {
+// waitForMore waits until more writes have been acknowledged.
+func (d *diary) waitForMore(what string) {
 	d.t.Helper()
 	begin := time.Now()
 	want := d.count() + 20
@@ -187,7 +187,7 @@ func (d *diary) checkAll(nodes []*cairntest.Node, token string) {
 	d.stop()
 	sameState(d.t, nodes)
 	for _, p := range nodes {
-		checkExport(d.t, p, token, d.told)
+		checkExport(d.t, p, token, d.acked)
 	}
-	d.t.Logf("%d writes acknowledged", len(d.told))
+	d.t.Logf("%d writes acknowledged", len(d.acked))
 }

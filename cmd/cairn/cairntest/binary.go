@@ -69,7 +69,8 @@ func build() (path string, err error) {
 	path = filepath.Join(dir, "cairn")
 	c := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/cairn")
 	c.Dir = root
-	c.Env = append(os.Environ(), "CGO_ENABLED=0") // like releases and tests without the race detector, so compiled packages are reused
+	// Like releases and tests without the race detector, so that compiled packages are reused.
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

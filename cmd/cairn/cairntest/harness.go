@@ -18,7 +18,8 @@ import (
 // Command returns a cairn command that is not started yet.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, Binary(), args...)
-	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh", "CAIRN_CONTEXTS="+os.DevNull) // do not use the developer's contexts
+	// Do not use the developer's contexts.
+	c.Env = append(os.Environ(), AsCairn+"=1", "SHELL=/bin/sh", "CAIRN_CONTEXTS="+os.DevNull)
 	return c
 }
 

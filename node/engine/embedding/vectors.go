@@ -21,10 +21,12 @@ type Config struct {
 	Embedder embed.Embedder // the configured embedder; nil: none
 	Folder   string         // contains a directory for each model that cairn embed fetch downloaded
 
-	Leads  func() bool
-	Select func(c api.Caller, database string) (api.Caller, error)                   // selects a database that the caller may use
-	Write  func(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, error) // returns once this node's index has the write
-	Peers  func(context.Context) []api.Peer                                          // the other members, as they report themselves
+	Leads func() bool
+	// Select selects a database that the caller may use.
+	Select func(c api.Caller, database string) (api.Caller, error)
+	// Write returns once this node's index has the write.
+	Write func(ctx context.Context, c api.Caller, op oplog.Op) (oplog.Index, error)
+	Peers func(context.Context) []api.Peer // the other members, as they report themselves
 }
 
 // Vectors embeds the memories and questions of this node's databases.
