@@ -18,19 +18,19 @@ var alikeSeed = flag.Uint64("alike", 1, "TestNodesReadAlike: the seed of its req
 // ofTheMoment matches the fields that differ between nodes, or that change with time or by reading.
 var ofTheMoment = regexp.MustCompile(`^(lag_seconds|index|log_index|node_id|operations|node_key|signature|node_files_hold|urgency|depth|per_day|half_life|access_count|last_access.*|last_seen.*)$`)
 
-// settled removes these fields from an answer. Scores decay, so it keeps two digits, which are equal on all nodes
-// within seconds.
-func settled(v any) any {
+// removeVolatile removes these fields from an answer. Scores decay, so it keeps two digits, which are equal on all
+// nodes within seconds.
+func removeVolatile(v any) any {
 	switch x := v.(type) {
 	case obj:
 		for k := range x {
-			if x[k] = settled(x[k]); ofTheMoment.MatchString(k) {
+			if x[k] = removeVolatile(x[k]); ofTheMoment.MatchString(k) {
 				delete(x, k)
 			}
 		}
 	case []any:
 		for i := range x {
-			x[i] = settled(x[i])
+			x[i] = removeVolatile(x[i])
 		}
 	case float64:
 		return math.Round(x*100)/100 + 0 // and no -0
@@ -38,8 +38,8 @@ func settled(v any) any {
 	return v
 }
 
-// ofQuestions reports whether an operation returns the questions that a node itself received.
-func ofQuestions(op *api.Op) bool { return op == api.Gaps.Op || op == api.Digest.Op }
+// returnsQuestions reports whether an operation returns the questions that a node itself received.
+func returnsQuestions(op *api.Op) bool { return op == api.Gaps.Op || op == api.Digest.Op }
 
 // TestNodesReadAlike sends random requests to random nodes, while one of them is away, and checks that all nodes then
 // give the same answers to every read, also after a restart.
@@ -47,9 +47,9 @@ func TestNodesReadAlike(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	c := start(t, 3)
-	d := newDrawn(*alikeSeed)
+	d := newGenerator(*alikeSeed)
 	writes, reads := d.operations()
-	reads = slices.DeleteFunc(reads, ofQuestions)
+	reads = slices.DeleteFunc(reads, returnsQuestions)
 	done := map[*api.Op]int{}
 	work := func(n int) {
 		for range n {
@@ -75,7 +75,7 @@ func TestNodesReadAlike(t *testing.T) {
 		t.Helper()
 		c.agree()
 		for _, r := range among {
-			c.alike(when, r)
+			c.compareAnswers(when, r)
 			if t.Failed() {
 				t.FailNow() // one difference is enough
 			}
@@ -113,14 +113,14 @@ func TestNodesReadAlike(t *testing.T) {
 	}
 }
 
-// alike compares the answers of all nodes, and tries again while earlier writes may still be on their way.
-func (c *cluster) alike(when string, r request) {
+// compareAnswers compares the answers of all nodes, and tries again while earlier writes may still be on their way.
+func (c *cluster) compareAnswers(when string, r request) {
 	c.t.Helper()
 	var first, other string
 	if suite.Within(suite.Patience, func() bool {
 		for i := range c.nodes {
 			status, out := c.web(i).send(r.op.Method(), r.path, r.body)
-			said, err := json.Marshal([]any{status, settled(out)})
+			said, err := json.Marshal([]any{status, removeVolatile(out)})
 			if err != nil {
 				c.t.Fatal(err)
 			}

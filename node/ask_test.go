@@ -38,7 +38,7 @@ func TestMembersAskInACallersName(t *testing.T) {
 	lead := c.leader()
 	w := c.web((lead + 1) % 3)
 	w.ok("POST", "/v1/databases", obj{"name": "mine"})
-	token := w.newToken(obj{"database": "mine", "scopes": []string{"read", "write"}})
+	token := w.createToken(obj{"database": "mine", "scopes": []string{"read", "write"}})
 	mine := w.with(token)
 	for range 2 {
 		mine.ok("POST", "/v1/remember", obj{"text": "Ada drinks tea"})
@@ -87,9 +87,9 @@ func TestWhatMembersMayAsk(t *testing.T) {
 	w.ok("POST", "/v1/databases", obj{"name": "mine"})
 	w.ok("POST", "/v1/databases", obj{"name": "other"})
 	made := func(scopes ...string) string {
-		return access.HashToken(w.newToken(obj{"database": "mine", "scopes": scopes}))
+		return access.HashToken(w.createToken(obj{"database": "mine", "scopes": scopes}))
 	}
-	reader, ended := made("read"), w.newToken(obj{"database": "mine"})
+	reader, ended := made("read"), w.createToken(obj{"database": "mine"})
 	w.ok("POST", "/v1/admin/tokens/revoke", obj{"token": ended})
 	ask := func(m wire.Forward) string {
 		t.Helper()

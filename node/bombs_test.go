@@ -98,7 +98,7 @@ func TestBombsAfterTheHandshake(t *testing.T) {
 		return nc, r, op
 	}
 	peer := func(op wire.Op) (net.Conn, *wire.Reader, wire.Op) {
-		p := foreign(t, c.nodes[0].Addrs().Cluster)
+		p := dialStranger(t, c.nodes[0].Addrs().Cluster)
 		return p.nc, p.r, op
 	}
 	for _, open := range []func() (net.Conn, *wire.Reader, wire.Op){

@@ -125,7 +125,7 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 					status, _ := admin.with(s.token).send("GET", "/v1/stats", nil)
 					return status == http.StatusUnauthorized
 				})
-				s.ends(t, stream)
+				s.readToEnd(t, stream)
 			}
 			if end == "dropped" {
 				return
@@ -140,8 +140,8 @@ func TestStreamsEndWithTheirCaller(t *testing.T) {
 // longText is the length of each of 160 texts, which together exceed the operating system's buffers.
 const longText = 64 << 10
 
-// ends reads a stream whose token has ended, up to its end.
-func (s *boundStream) ends(t *testing.T, stream string) {
+// readToEnd reads a stream whose token has ended, up to its end.
+func (s *boundStream) readToEnd(t *testing.T, stream string) {
 	t.Helper()
 	s.deadline(25 * time.Second) // sooner than a sender or a reader may be silent
 	said, err := io.ReadAll(s.in)

@@ -18,7 +18,7 @@ func TestTimesFollowTheMembersClock(t *testing.T) {
 	t.Parallel()
 	const ahead = 3 * time.Hour
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		small(i, cfg)
+		shortElections(i, cfg)
 		cfg.Seams.Now = func() time.Time { return time.Now().Add(ahead) }
 	})
 	for i := range c.nodes { // their own clocks, which must not matter, are three hours behind
@@ -69,7 +69,7 @@ func TestALoneNodeFollowsItsClock(t *testing.T) {
 	t.Parallel()
 	var jump atomic.Int64
 	c := startWith(t, 1, func(i int, cfg *node.Config) {
-		small(i, cfg)
+		shortElections(i, cfg)
 		cfg.Seams.Now = func() time.Time { return time.Now().Add(time.Duration(jump.Load())) }
 	})
 	w := c.web(0)

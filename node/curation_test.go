@@ -172,7 +172,7 @@ func TestBoundTokensCurateWithin(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	w := c.web(0)
-	bound := w.with(w.newToken(obj{"namespaces": []string{"agents/one"}}))
+	bound := w.with(w.createToken(obj{"namespaces": []string{"agents/one"}}))
 	mine := bound.ok("POST", "/v1/remember", obj{"text": "mine"})["rid"].(string)
 	theirs := w.ok("POST", "/v1/put", obj{"text": "theirs", "key": "/k"})["rid"].(string)
 	for name, x := range map[string]struct {

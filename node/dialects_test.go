@@ -137,7 +137,7 @@ func TestDialectsRefuse(t *testing.T) {
 	w.ok("POST", "/v1/databases", obj{"name": "other"})
 	weak := map[api.Scope]string{}
 	for _, s := range []string{"read", "write"} {
-		weak[api.Scope(s)] = w.newToken(obj{"scopes": []string{s}})
+		weak[api.Scope(s)] = w.createToken(obj{"scopes": []string{s}})
 	}
 	ask := func(method, path, kind, body string, header http.Header, status int, code string) {
 		t.Helper()
@@ -190,7 +190,7 @@ func TestDialectsRefuse(t *testing.T) {
 		ask("GET", "/v1/memory_stores", "", "", header, 200, "")
 	}
 	ask("GET", "/v1/admin/me", "", "", http.Header{"X-Api-Key": {secret}}, 401, "unauthenticated")
-	slow := w.newToken(obj{"scopes": []string{"read"}})
+	slow := w.createToken(obj{"scopes": []string{"read"}})
 	w.ok("POST", "/v1/admin/tokens/limit", obj{"token": slow, "max_rps": 1, "burst": 1})
 	suite.Eventually(t, "a second question within a second is refused", func() bool {
 		status, out := w.with(slow).send("GET", "/memories?user_id=alice", nil)

@@ -13,8 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// elsewhere returns the exported memories of all namespaces but one, by id, without fields that change by themselves.
-func (w *web) elsewhere(space string) map[string]string {
+// exportOutside returns the exported memories of all namespaces but one, by id, without fields that change by
+// themselves.
+func (w *web) exportOutside(space string) map[string]string {
 	w.t.Helper()
 	rows := map[string]string{}
 	for line := range strings.Lines(w.raw("GET", "/v1/export", "")) {
@@ -24,23 +25,23 @@ func (w *web) elsewhere(space string) map[string]string {
 		}
 		if rid, ok := row["rid"].(string); ok && row["namespace"] != space {
 			delete(row, "entities") // the kinds of names are shared by the whole database
-			rows[rid] = fmt.Sprint(settled(row))
+			rows[rid] = fmt.Sprint(removeVolatile(row))
 		}
 	}
 	return rows
 }
 
-// A narrow client may see only a part of what others store.
-type narrow struct {
+// A restrictedClient may see only a part of the data of others.
+type restrictedClient struct {
 	*web
-	d      *drawn
+	d      *generator
 	space  string            // blank for another database
 	others map[string]string // words that it must not see
 	done   map[string]bool
 }
 
 // ask sends a request and searches the answer for data that the client may not see.
-func (n *narrow) ask(r request) (ok bool) {
+func (n *restrictedClient) ask(r request) (ok bool) {
 	status, out := n.d.ask(n.web, r)
 	if ok = status == http.StatusOK; ok {
 		n.done[r.op.Name] = true
@@ -49,7 +50,7 @@ func (n *narrow) ask(r request) (ok bool) {
 	return ok
 }
 
-func (n *narrow) look(r request, key string, v any) {
+func (n *restrictedClient) look(r request, key string, v any) {
 	switch x := v.(type) {
 	case obj:
 		for k, of := range x {
@@ -74,7 +75,7 @@ func TestDrawnRequestsStayInTheirNamespaces(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
 	c := start(t, 1)
-	d := newDrawn(*alikeSeed)
+	d := newGenerator(*alikeSeed)
 	writes, reads := d.operations()
 	w := c.web(0)
 	for range suite.Count(100, 300, 900) {
@@ -94,13 +95,13 @@ func TestDrawnRequestsStayInTheirNamespaces(t *testing.T) {
 		if of["namespaces"] != nil {
 			space = "work"
 		}
-		n := &narrow{w.with(w.newToken(of)), d, space, w.elsewhere(space), map[string]bool{}}
+		n := &restrictedClient{w.with(w.createToken(of)), d, space, w.exportOutside(space), map[string]bool{}}
 		for range suite.Count(200, 800, 3000) {
 			n.ask(d.request(reads[d.IntN(len(reads))]))
 		}
 		for range suite.Count(40, 200, 1500) {
-			if r := d.request(writes[d.IntN(len(writes))]); n.ask(r) && !maps.Equal(w.elsewhere(space), n.others) {
-				now := w.elsewhere(space)
+			if r := d.request(writes[d.IntN(len(writes))]); n.ask(r) && !maps.Equal(w.exportOutside(space), n.others) {
+				now := w.exportOutside(space)
 				for rid, was := range n.others {
 					if is := now[rid]; is != was {
 						t.Errorf("%v changed a memory of others:\n%s\n%s", r, was, is)

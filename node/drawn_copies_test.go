@@ -27,7 +27,7 @@ import (
 )
 
 // work sends random writes and reads to a node.
-func (d *drawn) work(w *web, n int, without ...*api.Op) {
+func (d *generator) work(w *web, n int, without ...*api.Op) {
 	w.t.Helper()
 	writes, reads := d.operations()
 	seldom := []*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op}
@@ -69,11 +69,11 @@ func fadeAlike(body obj) {
 
 // questions draws requests of each read operation, except those about the node's own questions, and prompts, in which
 // rows of similar scores change places with time.
-func (d *drawn) questions(n int) (list []request) {
+func (d *generator) questions(n int) (list []request) {
 	_, reads := d.operations()
 	for range n {
 		for _, op := range reads {
-			if !ofQuestions(op) && op != api.Prompt.Op && op != api.PackContext.Op {
+			if !returnsQuestions(op) && op != api.Prompt.Op && op != api.PackContext.Op {
 				list = append(list, d.request(op))
 			}
 		}
@@ -86,7 +86,7 @@ func (d *drawn) questions(n int) (list []request) {
 func (w *web) answer(r request) string {
 	w.t.Helper()
 	status, out := w.send(r.op.Method(), r.path, r.body)
-	settled(out)
+	removeVolatile(out)
 	for _, list := range out {
 		if rows, ok := list.([]any); ok && len(rows) > 0 {
 			if first, _ := rows[0].(obj); first["score"] != nil {
@@ -154,7 +154,7 @@ func TestABackupReadsAlike(t *testing.T) {
 	c := startWith(t, 1, func(_ int, cfg *node.Config) {
 		cfg.Backup = operate.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond, Every: 3, Keep: 100}
 	})
-	d, w := newDrawn(*alikeSeed), c.web(0)
+	d, w := newGenerator(*alikeSeed), c.web(0)
 	d.work(w, suite.Count(0, 300, 1500))
 	questions := d.questions(suite.Count(0, 8, 30))
 	answers, exported, applied := w.answers(questions)
@@ -179,10 +179,10 @@ func TestABackupReadsAlike(t *testing.T) {
 func TestAnExportReadsAlike(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
-	d, w := newDrawn(*alikeSeed), c.web(0)
+	d, w := newGenerator(*alikeSeed), c.web(0)
 	d.work(w, suite.Count(0, 300, 1500), api.Alias.Op, api.Claim.Op, api.Feedback.Op, api.SetSettings.Op)
 	w.ok("POST", "/v1/databases", obj{"name": "other"})
-	other := w.with(w.newToken(obj{"database": "other", "scopes": []string{"read", "write", "owner", "admin"}}))
+	other := w.with(w.createToken(obj{"database": "other", "scopes": []string{"read", "write", "owner", "admin"}}))
 	lines := w.raw("GET", "/v1/export", "")
 	other.raw("POST", "/v1/import?keep_ids=true", lines)
 	was, is := linesOf(t, lines), linesOf(t, other.raw("GET", "/v1/export", ""))
@@ -196,7 +196,7 @@ func TestAnExportReadsAlike(t *testing.T) {
 			t.Errorf("nothing was exported of %s", id)
 		}
 	}
-	before, after := w.told(), other.told()
+	before, after := w.exportContent(), other.exportContent()
 	for id := range merged(before, after) {
 		if toJSON(t, before[id]) != toJSON(t, after[id]) {
 			t.Errorf("%s is %v, and %v in the copy", id, toJSON(t, before[id]), toJSON(t, after[id]))
@@ -266,7 +266,7 @@ func TestAKilledNodeReadsAlike(t *testing.T) {
 		}
 		return kill
 	}
-	d, w := newDrawn(*alikeSeed), &web{t: t, base: "http://" + http, token: secret}
+	d, w := newGenerator(*alikeSeed), &web{t: t, base: "http://" + http, token: secret}
 	for range suite.Count(0, 3, 20) {
 		kill := run()
 		d.work(w, suite.Count(0, 100, 200))

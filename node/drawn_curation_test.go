@@ -11,21 +11,21 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// toldAt holds the text and the namespace of a memory at one time.
-type toldAt struct{ text, namespace string }
+// A version is the text and the namespace of a memory at one time.
+type version struct{ text, namespace string }
 
 // keptMemory is the model of a memory.
 type keptMemory struct {
-	toldAt
-	history []toldAt // the oldest first
+	version
+	history []version // the oldest first
 	status  string
 	from    []string // the memories that it was merged from
 	into    string   // the memory that it was merged into
 	curated bool     // a source or result of a merge, even of an undone one
 }
 
-// A curation is a model of the memories in two namespaces of a node.
-type curation struct {
+// A memoryModel models the memories in two namespaces of a node.
+type memoryModel struct {
 	*web
 	*rand.Rand
 	all   map[string]*keptMemory
@@ -33,19 +33,19 @@ type curation struct {
 	texts int
 }
 
-func (k *curation) text() string {
+func (k *memoryModel) text() string {
 	k.texts++
 	return fmt.Sprintf("w%da w%db w%dc", k.texts, k.texts, k.texts)
 }
 
-func (k *curation) made(rid string, m *keptMemory) {
+func (k *memoryModel) add(rid string, m *keptMemory) {
 	k.rids, k.all[rid], m.status = append(k.rids, rid), m, "active"
 }
 
-func (k *curation) space() string { return []string{"left", "right"}[k.IntN(2)] }
+func (k *memoryModel) space() string { return []string{"left", "right"}[k.IntN(2)] }
 
 // changes sends a change of a memory, which must succeed or be rejected.
-func (k *curation) changes(rid string, done bool, path string, body obj) (changed bool, out obj) {
+func (k *memoryModel) changes(rid string, done bool, path string, body obj) (changed bool, out obj) {
 	k.t.Helper()
 	status, out := k.send("POST", path, body)
 	if (status == http.StatusOK) != done || !done && status != http.StatusConflict && status != http.StatusNotFound {
@@ -55,26 +55,26 @@ func (k *curation) changes(rid string, done bool, path string, body obj) (change
 }
 
 // step makes one random change of a memory.
-func (k *curation) step() {
+func (k *memoryModel) step() {
 	op := k.IntN(9)
 	if len(k.rids) < 3 || op < 2 {
-		m := &keptMemory{toldAt: toldAt{k.text(), k.space()}}
-		k.made(k.ok("POST", "/v1/remember", obj{"text": m.text, "namespace": m.namespace})["rid"].(string), m)
+		m := &keptMemory{version: version{k.text(), k.space()}}
+		k.add(k.ok("POST", "/v1/remember", obj{"text": m.text, "namespace": m.namespace})["rid"].(string), m)
 		return
 	}
 	rid := k.rids[k.IntN(len(k.rids))]
 	m := k.all[rid]
 	active := m.status == "active"
-	next := func(now toldAt) { m.history, m.toldAt = append(m.history, m.toldAt), now }
+	next := func(now version) { m.history, m.version = append(m.history, m.version), now }
 	switch op {
 	case 2, 3:
-		now := toldAt{k.text(), m.namespace}
+		now := version{k.text(), m.namespace}
 		if done, _ := k.changes(rid, active, "/v1/correct", obj{"rid": rid, "new_text": now.text, "reason": "r"}); done {
 			next(now)
 		}
 	case 4:
-		now := toldAt{m.text, k.space()}
-		if done, _ := k.changes(rid, active, "/v1/move", obj{"rid": rid, "to": now.namespace}); done && now != m.toldAt {
+		now := version{m.text, k.space()}
+		if done, _ := k.changes(rid, active, "/v1/move", obj{"rid": rid, "to": now.namespace}); done && now != m.version {
 			next(now)
 		}
 	case 5:
@@ -83,11 +83,11 @@ func (k *curation) step() {
 		if with == rid {
 			return
 		}
-		now := toldAt{k.text(), m.namespace}
+		now := version{k.text(), m.namespace}
 		if done, out := k.changes(rid, active && o.status == "active" && o.namespace == m.namespace,
 			"/v1/merge", obj{"rids": []string{rid, with}, "text": now.text}); done {
 			into := out["rid"].(string)
-			k.made(into, &keptMemory{toldAt: now, from: []string{rid, with}, curated: true})
+			k.add(into, &keptMemory{version: now, from: []string{rid, with}, curated: true})
 			for _, x := range []*keptMemory{m, o} {
 				x.status, x.into, x.curated = "consolidated", into, true
 			}
@@ -110,7 +110,7 @@ func (k *curation) step() {
 }
 
 // undo undoes the merge that a memory went into or came from, or else its last correction or move.
-func (k *curation) undo(rid string, m *keptMemory) {
+func (k *memoryModel) undo(rid string, m *keptMemory) {
 	made := m.into
 	if m.status == "active" && len(m.history) == 0 && len(m.from) > 0 {
 		made = rid
@@ -136,13 +136,13 @@ func (k *curation) undo(rid string, m *keptMemory) {
 	default:
 		if done, _ := k.changes(rid, len(m.history) > 0, "/v1/undo", obj{"rid": rid}); done {
 			was := m.history[len(m.history)-1]
-			m.history, m.toldAt = append(m.history, m.toldAt), was
+			m.history, m.version = append(m.history, m.version), was
 		}
 	}
 }
 
 // check compares the node's answers with the model.
-func (k *curation) check() {
+func (k *memoryModel) check() {
 	k.t.Helper()
 	active := map[string][]string{"left": nil, "right": nil}
 	for _, rid := range k.rids {
@@ -158,9 +158,9 @@ func (k *curation) check() {
 			continue
 		}
 		active[m.namespace] = append(active[m.namespace], rid)
-		var history []toldAt
-		for _, r := range ofKey(k.ok("GET", "/v1/memory/"+rid+"/revisions", nil), "revisions") {
-			history = append(history, toldAt{r["text"].(string), r["namespace"].(string)})
+		var history []version
+		for _, r := range objectsIn(k.ok("GET", "/v1/memory/"+rid+"/revisions", nil), "revisions") {
+			history = append(history, version{r["text"].(string), r["namespace"].(string)})
 		}
 		if !slices.Equal(history, m.history) {
 			k.t.Fatalf("the history of %s is %v, want %v", rid, history, m.history)
@@ -168,7 +168,7 @@ func (k *curation) check() {
 	}
 	for space, want := range active {
 		listed := map[string]bool{}
-		for _, m := range ofKey(k.ok("GET", "/v1/memories?limit=200&namespace="+space, nil), "items") {
+		for _, m := range objectsIn(k.ok("GET", "/v1/memories?limit=200&namespace="+space, nil), "items") {
 			listed[m["rid"].(string)] = true
 		}
 		if got := slices.Sorted(maps.Keys(listed)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
@@ -181,7 +181,7 @@ func (k *curation) check() {
 	}
 	for space := range active {
 		var got, want []string
-		for _, hit := range ofKey(k.ok("POST", "/v1/recall", obj{"query": m.text, "namespace": space, "top_k": 10, "skip_reinforce": true}), "results") {
+		for _, hit := range objectsIn(k.ok("POST", "/v1/recall", obj{"query": m.text, "namespace": space, "top_k": 10, "skip_reinforce": true}), "results") {
 			if hit["text"] == m.text {
 				got = append(got, hit["rid"].(string))
 			}
@@ -206,8 +206,8 @@ func TestCurationFollowsAModel(t *testing.T) {
 	for seed := range uint64(suite.Count(2, 15, 100)) {
 		name := fmt.Sprint("curated-", seed)
 		w.ok("POST", "/v1/databases", obj{"name": name})
-		token := w.newToken(obj{"database": name, "scopes": []string{"read", "write", "owner"}})
-		k := &curation{web: w.with(token), Rand: rand.New(rand.NewPCG(seed, *alikeSeed)), all: map[string]*keptMemory{}}
+		token := w.createToken(obj{"database": name, "scopes": []string{"read", "write", "owner"}})
+		k := &memoryModel{web: w.with(token), Rand: rand.New(rand.NewPCG(seed, *alikeSeed)), all: map[string]*keptMemory{}}
 		for range 60 {
 			k.step()
 			k.check()

@@ -17,10 +17,10 @@ func TestDrawnWorkIsErased(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
 	c := start(t, 1)
-	d := newDrawn(*alikeSeed)
+	d := newGenerator(*alikeSeed)
 	w := c.web(0)
 	_, reads := d.operations()
-	reads = slices.DeleteFunc(reads, ofQuestions)
+	reads = slices.DeleteFunc(reads, returnsQuestions)
 	changes := []*api.Op{api.Correct.Op, api.Merge.Op, api.Split.Op, api.Move.Op, api.Undo.Op, api.Forget.Op, api.Think.Op,
 		api.Feedback.Op, api.DraftSummary.Op, api.Rename.Op, api.Delete.Op}
 	for round := range suite.Count(6, 20, 100) {

@@ -86,7 +86,7 @@ func TestEveryPagedListIsWalked(t *testing.T) {
 
 // pages is a database whose lists are read while it changes.
 type pages struct {
-	*drawn
+	*generator
 	t       *testing.T
 	w, web  *web // an owner, and a crawler whose memories wait in quarantine
 	n       int
@@ -96,7 +96,7 @@ type pages struct {
 
 func newPages(t *testing.T, seed uint64) *pages {
 	w := start(t, 1).web(0)
-	p := &pages{drawn: newDrawn(seed), t: t, w: w, web: w.with(w.newToken(obj{"database": "default", "scopes": []string{"write"}, "quarantine": "web"}))}
+	p := &pages{generator: newGenerator(seed), t: t, w: w, web: w.with(w.createToken(obj{"database": "default", "scopes": []string{"write"}, "quarantine": "web"}))}
 	p.session = w.ok("POST", "/v1/sessions", obj{"namespace": "sessions", "client_id": "c"})["session_id"].(string)
 	return p
 }
@@ -155,7 +155,7 @@ func (p *pages) page(path string, of pager, limit int, query url.Values) (ids []
 	}
 	u.RawQuery = q.Encode()
 	a := p.w.ok("GET", u.String(), nil)
-	for _, row := range ofKey(a, of.rows) {
+	for _, row := range objectsIn(a, of.rows) {
 		ids = append(ids, fmt.Sprint(row[of.id]))
 	}
 	if a[of.gives] != nil {

@@ -39,7 +39,7 @@ type side struct {
 
 // open creates a new database, so that earlier runs have no influence.
 func (s *side) open(master *web) {
-	s.web = master.with(master.newToken(obj{"database": s.name}))
+	s.web = master.with(master.createToken(obj{"database": s.name}))
 	caller, err := s.nodes[0].Access().Local(s.name)
 	if err != nil {
 		s.t.Fatal(err)
@@ -49,7 +49,7 @@ func (s *side) open(master *web) {
 	s.dialPeer()
 }
 
-func (s *side) dialPeer() { s.peer = foreign(s.t, s.nodes[0].Addrs().Cluster) }
+func (s *side) dialPeer() { s.peer = dialStranger(s.t, s.nodes[0].Addrs().Cluster) }
 
 // stored returns a memory from the side's state.
 func (s *side) stored(rid string) (found *oplog.Memory) {

@@ -68,11 +68,11 @@ func (s *surface) outcome(op *api.Op, refused string, answer obj) outcome {
 		refused, _, _ = strings.Cut(refused, ": did you mean")                           // the hints for a body do not include fields of the path
 		return outcome{refused: s.ordinals(strings.TrimSuffix(refused, " query parameter"))}
 	}
-	if err := described("answer", op.Gives(), shapesOf(op), answer); err != nil {
+	if err := checkAnswer("answer", op.Gives(), shapesOf(op), answer); err != nil {
 		s.t.Errorf("%s: %v", op.Name, err)
 	}
 	without(answer)
-	return outcome{answer: s.ordinals(toJSON(s.t, settled(answer)))}
+	return outcome{answer: s.ordinals(toJSON(s.t, removeVolatile(answer)))}
 }
 
 // without removes the fields that are specific to a database.
@@ -97,15 +97,15 @@ func shapesOf(op *api.Op) map[string]field.Object {
 	return shapes
 }
 
-// described returns an error if an answer differs from the reference: a field is missing, null or of another type.
-func described(name string, fields field.Object, shapes map[string]field.Object, answer obj) error {
+// checkAnswer returns an error if an answer differs from the reference: a field is missing, null or of another type.
+func checkAnswer(name string, fields field.Object, shapes map[string]field.Object, answer obj) error {
 	for _, f := range fields {
 		v, there := answer[f.Name]
 		switch {
 		case !there && f.Must:
 			return fmt.Errorf("%s has no %s", name, f.Name)
 		case there && (v != nil || !f.Nullable):
-			if err := ofKind(name+"."+f.Name, f.Kind, shapes, v); err != nil {
+			if err := checkValue(name+"."+f.Name, f.Kind, shapes, v); err != nil {
 				return err
 			}
 		}
@@ -113,7 +113,7 @@ func described(name string, fields field.Object, shapes map[string]field.Object,
 	return nil
 }
 
-func ofKind(name string, k field.Kind, shapes map[string]field.Object, v any) error {
+func checkValue(name string, k field.Kind, shapes map[string]field.Object, v any) error {
 	types := map[string]string{"string": "string", "integer": "float64", "number": "float64", "boolean": "bool",
 		"array": "[]interface {}", "object": "map[string]interface {}"}
 	if is, want := fmt.Sprintf("%T", v), types[k.Type]; want != "" && is != want {
@@ -124,12 +124,12 @@ func ofKind(name string, k field.Kind, shapes map[string]field.Object, v any) er
 		if k.Item == nil {
 			break
 		}
-		if err := ofKind(fmt.Sprintf("%s[%d]", name, i), *k.Item, shapes, item); err != nil {
+		if err := checkValue(fmt.Sprintf("%s[%d]", name, i), *k.Item, shapes, item); err != nil {
 			return err
 		}
 	}
 	if o, ok := v.(obj); ok && k.Shape != "" {
-		return described(name, shapes[k.Shape], shapes, o)
+		return checkAnswer(name, shapes[k.Shape], shapes, o)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (s *surface) overMCP(op *api.Op, fields obj) outcome {
 
 // odd makes a request invalid: a field has another type, an unusual form or is out of bounds, or there is an unknown
 // one. A URL has only texts.
-func (d *drawn) odd(op *api.Op, takes field.Object, fields obj) {
+func (d *generator) odd(op *api.Op, takes field.Object, fields obj) {
 	values := []any{nil, " ", 0.0, -1.0, 1.5, 1e300, json.Number("-0"), json.Number("-0.0"), json.Number("2.0"), true,
 		[]any{nil}, []any{json.Number("1.0")}, []any{"a", 1.0}, obj{"a": 1.0},
 		"5", "abc", "null", "a\u0000b", "\u202eZoë 日本", strings.Repeat("é", 600), "default", "work", "a,b", "%2F",
@@ -232,7 +232,7 @@ func (d *drawn) odd(op *api.Op, takes field.Object, fields obj) {
 }
 
 // fieldsOf draws the fields of a request, wherever they are sent.
-func (d *drawn) fieldsOf(op *api.Op) obj {
+func (d *generator) fieldsOf(op *api.Op) obj {
 	d.about = d.subject[op]
 	takes, shapes := op.Takes(), map[string]field.Object{}
 	if op.Tool != nil {
@@ -267,14 +267,14 @@ func TestSurfacesAnswerAlike(t *testing.T) {
 				of := maps.Clone(of)
 				of["database"], of["trust"] = fmt.Sprint("db", i), "agent"
 				c.web(0).ok("POST", "/v1/databases", obj{"name": of["database"]})
-				w := c.web(0).with(c.web(0).newToken(of))
+				w := c.web(0).with(c.web(0).createToken(of))
 				cl, err := wireClient(t, c.nodes[0].Addrs().Wire, w.token)
 				if err != nil {
 					t.Fatal(err)
 				}
 				all[i] = &surface{web: w, wire: cl}
 			}
-			d := newDrawn(*alikeSeed)
+			d := newGenerator(*alikeSeed)
 			writes, reads := d.operations()
 			ops := slices.DeleteFunc(slices.Concat(writes, reads),
 				func(op *api.Op) bool { return op == api.Think.Op || op.Body != "" || op.Media != "" })
@@ -290,7 +290,7 @@ func TestSurfacesAnswerAlike(t *testing.T) {
 }
 
 // askAll sends a request on all surfaces, and collects names from the answer.
-func (d *drawn) askAll(t *testing.T, all []*surface, op *api.Op, fields string) {
+func (d *generator) askAll(t *testing.T, all []*surface, op *api.Op, fields string) {
 	t.Helper()
 	fields = strings.ReplaceAll(fields, `"trust":"operator"`, `"trust":"tool"`) // models may not write as an operator
 	var got []outcome

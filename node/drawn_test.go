@@ -14,17 +14,17 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// drawn draws random requests of any operation of the table, from the fields that its row declares. Ids and names are
-// mostly those of earlier answers in fields of the same name.
-type drawn struct {
+// A generator draws random requests of any operation of the table, from the fields that its row declares. Ids and
+// names are mostly those of earlier answers in fields of the same name.
+type generator struct {
 	*rand.Rand
 	known   map[string][]string // by field; "id" by the subject of the operation that returned it
 	subject map[*api.Op]string
 	about   string // subject of the current operation
 }
 
-func newDrawn(seed uint64) *drawn {
-	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 2)), known: map[string][]string{}, subject: map[*api.Op]string{}}
+func newGenerator(seed uint64) *generator {
+	d := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), known: map[string][]string{}, subject: map[*api.Op]string{}}
 	for _, s := range api.Subjects {
 		for _, op := range s.Ops {
 			d.subject[op] = s.Name
@@ -34,7 +34,7 @@ func newDrawn(seed uint64) *drawn {
 }
 
 // operations returns the operations over HTTP on the content of a database: writes, and reads.
-func (d *drawn) operations() (writes, reads []*api.Op) {
+func (d *generator) operations() (writes, reads []*api.Op) {
 	not := []string{"databases", "tokens", "transfer", "cluster", "health", "host", "events"}
 	for _, op := range api.Ops {
 		switch {
@@ -49,7 +49,7 @@ func (d *drawn) operations() (writes, reads []*api.Op) {
 }
 
 // learn collects the names and ids in an answer.
-func (d *drawn) learn(name string, v any) {
+func (d *generator) learn(name string, v any) {
 	switch x := v.(type) {
 	case map[string]any:
 		for k, of := range x {
@@ -67,7 +67,7 @@ func (d *drawn) learn(name string, v any) {
 	}
 }
 
-func (d *drawn) keep(name, value string) {
+func (d *generator) keep(name, value string) {
 	const most, longest = 200, 200
 	if l := d.known[name]; value != "" && len(value) < longest && len(l) < most && !slices.Contains(l, value) {
 		d.known[name] = append(l, value)
@@ -75,7 +75,7 @@ func (d *drawn) keep(name, value string) {
 }
 
 // one returns an element of a list, rarely none.
-func (d *drawn) one(of []string) (s string, ok bool) {
+func (d *generator) one(of []string) (s string, ok bool) {
 	if len(of) == 0 || d.IntN(8) == 0 {
 		return "", false
 	}
@@ -86,7 +86,7 @@ var drawnWords = strings.Fields("Ada Alice Bob Rust Lisbon Lovelace river violin
 
 const drawnNames = 6 // number of names in use
 
-func (d *drawn) phrase() string {
+func (d *generator) phrase() string {
 	words := make([]string, 1+d.IntN(7))
 	for i := range words {
 		words[i] = drawnWords[d.IntN(len(drawnWords))]
@@ -110,7 +110,7 @@ var drawnFrom = map[string][]any{
 	"expected_revisions": nil, "database": nil,
 }
 
-func (d *drawn) value(f field.Field, k field.Kind, shapes map[string]field.Object) any {
+func (d *generator) value(f field.Field, k field.Kind, shapes map[string]field.Object) any {
 	name := strings.TrimSuffix(f.Name, "s")
 	if of := drawnFrom[f.Name]; of != nil {
 		return of[d.IntN(len(of))]
@@ -159,7 +159,7 @@ func (d *drawn) value(f field.Field, k field.Kind, shapes map[string]field.Objec
 }
 
 // object draws an object: all required fields, and none, some or a third of the others.
-func (d *drawn) object(fields field.Object, shapes map[string]field.Object) obj {
+func (d *generator) object(fields field.Object, shapes map[string]field.Object) obj {
 	out, odds := obj{}, d.IntN(4)
 	for _, f := range fields {
 		of, special := drawnFrom[f.Name]
@@ -179,7 +179,7 @@ type request struct {
 
 func (r request) String() string { return fmt.Sprint(r.op.Name, " ", r.path, " ", r.body) }
 
-func (d *drawn) request(op *api.Op) request {
+func (d *generator) request(op *api.Op) request {
 	d.about = d.subject[op]
 	shapes := map[string]field.Object{}
 	op.Takes().Shapes(shapes, false)
@@ -212,7 +212,7 @@ func (d *drawn) request(op *api.Op) request {
 }
 
 // narrow keeps one of several fields that name the same thing, and drops exclusive ones.
-func (d *drawn) narrow(fields field.Object, body obj, oneOf []string, shapes map[string]field.Object) {
+func (d *generator) narrow(fields field.Object, body obj, oneOf []string, shapes map[string]field.Object) {
 	for _, name := range append([]string{"filter", "revisions", "confirm", "expected_revision"}, oneOf...) {
 		delete(body, name)
 	}
@@ -221,7 +221,7 @@ func (d *drawn) narrow(fields field.Object, body obj, oneOf []string, shapes map
 }
 
 // ask sends a request, and collects names from the answer. It confirms where an operation requires that.
-func (d *drawn) ask(w *web, r request) (status int, out obj) {
+func (d *generator) ask(w *web, r request) (status int, out obj) {
 	status, out = w.send(r.op.Method(), r.path, r.body)
 	if body, ok := r.body.(obj); ok && status == http.StatusOK && r.op == api.Erase.Op && out["confirm"] != "" {
 		body["confirm"] = out["confirm"]

@@ -13,9 +13,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// told returns the content of an export, by the ids of memories and the ends of relations, without the history and
-// fields that reading changes. Ids of claims are new each time a text is read.
-func (w *web) told() map[string]obj {
+// exportContent returns the content of an export, by the ids of memories and the ends of relations, without the
+// history and fields that reading changes. Ids of claims are new each time a text is read.
+func (w *web) exportContent() map[string]obj {
 	w.t.Helper()
 	rows := map[string]obj{}
 	for line := range strings.Lines(w.raw("GET", "/v1/export", "")) {
@@ -33,11 +33,11 @@ func (w *web) told() map[string]obj {
 		if row["metadata"] == nil {
 			row["metadata"] = obj{} // as reads show it
 		}
-		for _, named := range ofKey(row, "entities") {
+		for _, named := range objectsIn(row, "entities") {
 			delete(named, "type") // the kinds of names are shared by the whole database
 		}
 		var claims []string
-		for _, c := range ofKey(row, "claims") {
+		for _, c := range objectsIn(row, "claims") {
 			for _, of := range []string{"claim_id", "created_at", "updated_at"} {
 				delete(c, of)
 			}
@@ -45,16 +45,16 @@ func (w *web) told() map[string]obj {
 		}
 		slices.Sort(claims)
 		row["claims"] = claims
-		rows[row["rid"].(string)] = settled(row).(obj)
+		rows[row["rid"].(string)] = removeVolatile(row).(obj)
 	}
 	for _, space := range []string{"default", "work", "home/den"} {
-		for _, k := range ofKey(w.ok("GET", "/v1/keys?limit=1000&namespace="+space, nil), "keys") {
+		for _, k := range objectsIn(w.ok("GET", "/v1/keys?limit=1000&namespace="+space, nil), "keys") {
 			rows[fmt.Sprint("key ", space, k["key"])] = obj{"rid": k["rid"]}
 		}
 	}
 	for _, question := range []string{"Ada lives in", "Lisbon river harbor", "Bob", "First look then act"} {
 		found := w.ok("POST", "/v1/recall", obj{"query": question, "top_k": 1000, "skip_reinforce": true, "include_superseded": true})
-		for _, hit := range ofKey(found, "results") {
+		for _, hit := range objectsIn(found, "results") {
 			if text := hit["text"].(string); slices.ContainsFunc(strings.Fields(text),
 				func(word string) bool { return strings.Contains(question, word) }) {
 				rows[fmt.Sprint("recall ", question, " finds ", hit["rid"])] = obj{"text": text}
@@ -64,8 +64,8 @@ func (w *web) told() map[string]obj {
 	return rows
 }
 
-// ofKey returns the objects of a list in an answer.
-func ofKey(of obj, key string) (list []obj) {
+// objectsIn returns the objects of a list in an answer.
+func objectsIn(of obj, key string) (list []obj) {
 	items, _ := of[key].([]any)
 	for _, x := range items {
 		list = append(list, x.(obj))
@@ -74,7 +74,7 @@ func ofKey(of obj, key string) (list []obj) {
 }
 
 // statement makes a request state something that a later one may replace, half of the time.
-func (d *drawn) statement(r request) {
+func (d *generator) statement(r request) {
 	body, _ := r.body.(obj)
 	for _, field := range []string{"text", "new_text"} {
 		if body[field] != nil && d.IntN(2) == 0 {
@@ -84,7 +84,7 @@ func (d *drawn) statement(r request) {
 }
 
 // undoable draws a change that can be undone.
-func (d *drawn) undoable() request {
+func (d *generator) undoable() request {
 	ops := []*api.Op{api.Correct.Op, api.Correct.Op, api.Move.Op, api.Merge.Op, api.Merge.Op, api.Split.Op, api.Put.Op,
 		api.Rename.Op, api.ChangeTask.Op, api.DefineSkill.Op, api.Undo.Op}
 	r := d.request(ops[d.IntN(len(ops))])
@@ -100,7 +100,7 @@ func (d *drawn) undoable() request {
 }
 
 // changedBy returns the memory that a request changed, "" if the change cannot be undone.
-func (d *drawn) changedBy(r request, out obj) string {
+func (d *generator) changedBy(r request, out obj) string {
 	if out["created"] == true || out["forgotten"] != nil { // forgetting a merged memory cannot be undone
 		return ""
 	}
@@ -138,7 +138,7 @@ func TestAnUndoIsAnInverse(t *testing.T) {
 	suite.NotShort(t, "many requests, one after the other")
 	t.Parallel()
 	c := start(t, 1)
-	d := newDrawn(*alikeSeed)
+	d := newGenerator(*alikeSeed)
 	w := c.web(0)
 	writes, reads := d.operations()
 	seldom := []*api.Op{api.Purge.Op, api.ForgetMatching.Op, api.Erase.Op, api.Delete.Op, api.Forget.Op, api.SetSettings.Op}
@@ -157,12 +157,12 @@ func TestAnUndoIsAnInverse(t *testing.T) {
 			d.ask(w, d.request(reads[d.IntN(len(reads))]))
 		}
 		r := d.undoable()
-		before := w.told()
+		before := w.exportContent()
 		status, out := d.ask(w, r)
 		if status != http.StatusOK {
 			continue
 		}
-		rid, between := d.changedBy(r, out), w.told()
+		rid, between := d.changedBy(r, out), w.exportContent()
 		if rid == "" || toJSON(t, between) == toJSON(t, before) || before[rid] == nil && r.op != api.Merge.Op && r.op != api.Split.Op {
 			continue
 		}
@@ -174,7 +174,7 @@ func TestAnUndoIsAnInverse(t *testing.T) {
 			continue
 		}
 		done[r.op.Name]++
-		after := w.told()
+		after := w.exportContent()
 		for _, id := range slices.Sorted(maps.Keys(merged(before, after))) {
 			was, is := before[id], after[id]
 			for field := range merged(was, is) {

@@ -22,7 +22,7 @@ func TestADropIsNoticedByItsDatabaseAlone(t *testing.T) {
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background = engine.Background{NoThink: true} })
 	w := c.web(0)
 	w.ok("POST", "/v1/databases", obj{"name": "work"})
-	token := w.newToken(obj{"database": "work"})
+	token := w.createToken(obj{"database": "work"})
 	s, caller := c.service(0)
 	rid := w.ok("POST", "/v1/remember", obj{"text": "of another database"})["rid"].(string)
 	letIn, err := c.nodes[0].Access().Select(caller, "work")

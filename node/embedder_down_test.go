@@ -24,7 +24,7 @@ type embedServer struct {
 	asked int
 }
 
-func (e *embedServer) does(how string) {
+func (e *embedServer) setBehaviour(how string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.how = how
@@ -126,7 +126,7 @@ func TestEmbedderInTrouble(t *testing.T) {
 	}
 	stored := 1.
 	for _, how := range []string{"hangs", "slow", "fails"} {
-		server.does(how)
+		server.setBehaviour(how)
 		var slowest time.Duration
 		fastest := time.Minute
 		for i := range 8 {
@@ -173,12 +173,12 @@ func TestEmbedderInTrouble(t *testing.T) {
 			if means("pond " + how + "0") {
 				t.Errorf("%s: found by a meaning it cannot have", how)
 			}
-			server.does("well")
+			server.setBehaviour("well")
 			listens.CloseClientConnections() // like a restart
 		} // a slow server is fast enough for the background
 		suite.Eventually(t, how+": every memory has its vector", whole)
 		suite.Eventually(t, how+": found by meaning", func() bool { return means("pond " + how + "7") })
-		server.does("well")
+		server.setBehaviour("well")
 		suite.Eventually(t, how+": up again", func() bool { return state()["up"] == true })
 	}
 	asked := server.questions()
@@ -191,7 +191,7 @@ func TestEmbedderInTrouble(t *testing.T) {
 		t.Errorf("the same question was embedded %d times", n)
 	}
 	// A text that the server rejects keeps no other from its vector.
-	server.does("refuses")
+	server.setBehaviour("refuses")
 	out := w.ok("POST", "/v1/remember/batch", obj{"memories": []any{obj{"text": "an unpalatable lake"}, obj{"text": "a lake of milk"}}})
 	if out["count"] != 2. {
 		t.Errorf("%v", out)

@@ -41,8 +41,8 @@ func (w *web) raw(method, path, body string) string {
 	return string(all)
 }
 
-// everyRead calls each read operation about a memory, and returns those whose answers contain it.
-func (w *web) everyRead(rid, word string) (found []string) {
+// readsContaining calls each read operation about a memory, and returns those whose answers contain it.
+func (w *web) readsContaining(rid, word string) (found []string) {
 	w.t.Helper()
 	about := map[string]any{"rid": rid, "query": word, "question": word, "session_id": "talk", "id": "talk", "name": "Ada",
 		"entity": "Ada", "namespace": "default",
@@ -117,7 +117,7 @@ func TestNoReadHasAnExpiredMemory(t *testing.T) {
 		obj{"text": "Ada brings zwieback to the harbor today", "session_id": "talk",
 			"due_at": time.Now().Add(time.Hour).Unix(), "importance": .9})["rid"].(string)
 	w.ok("POST", "/v1/correct", obj{"rid": rid, "reason": "more", "new_text": "Ada brings zwieback to the harbor today and tomorrow"})
-	before := w.everyRead(rid, "zwieback")
+	before := w.readsContaining(rid, "zwieback")
 	for _, name := range []string{"recall", "recall_as_of", "memory", "memories", "digest", "chronology", "upcoming",
 		"records", "session", "export", "timeline", "revisions", "current"} {
 		if !slices.Contains(before, name) {
@@ -126,7 +126,7 @@ func TestNoReadHasAnExpiredMemory(t *testing.T) {
 	}
 	then := time.Now().UTC().Format(time.RFC3339Nano)
 	w.ok("POST", "/v1/correct", obj{"rid": rid, "reason": "it was yesterday", "new_expires_at": "2020-01-01"})
-	if after := w.everyRead(rid, "zwieback"); len(after) > 0 {
+	if after := w.readsContaining(rid, "zwieback"); len(after) > 0 {
 		t.Errorf("still there: %v", after)
 	}
 	if was := w.raw("POST", "/v1/recall", `{"query":"zwieback","as_of":"`+then+`"}`); !strings.Contains(was, rid) {
@@ -152,8 +152,8 @@ func (c *cluster) expiry(i int, rid string) (at oplog.Time) {
 	return at
 }
 
-// expiresOf returns a memory's expiry as GET shows it; 0 for never.
-func (w *web) expiresOf(rid string) float64 {
+// shownExpiry returns a memory's expiry as GET shows it; 0 for never.
+func (w *web) shownExpiry(rid string) float64 {
 	w.t.Helper()
 	at, _ := w.ok("GET", "/v1/memory/"+rid, nil)["expires_at"].(float64)
 	return at
@@ -195,7 +195,7 @@ func TestMemoriesExpireWhereNobodyWrites(t *testing.T) {
 	if c.expiry(0, passedOver).Seconds() > late {
 		t.Error("a recall that strengthens nothing has renewed a memory")
 	}
-	suite.Eventually(t, "the memory that was read by its id to be renewed", func() bool { return w.expiresOf(got) > late })
+	suite.Eventually(t, "the memory that was read by its id to be renewed", func() bool { return w.shownExpiry(got) > late })
 }
 
 // TestExpiryIsToldToNarrowSubscribers checks that a subscriber bound to a namespace, or to some memories, is notified
@@ -204,7 +204,7 @@ func TestExpiryIsToldToNarrowSubscribers(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep = 20 * time.Millisecond })
 	w := c.web(0)
-	bound := w.with(w.newToken(obj{"label": "harbor", "scopes": []string{"read", "write"}, "namespaces": []string{"harbor"}}))
+	bound := w.with(w.createToken(obj{"label": "harbor", "scopes": []string{"read", "write"}, "namespaces": []string{"harbor"}}))
 	all := map[string]*listener{"bound": bound.listen("?type=forgotten"), "filter": w.listen(`?type=forgotten&filter={"kind":"ferry"}`)}
 	for _, l := range all {
 		if _, name, _ := l.next(); name != "subscribed" {
@@ -256,14 +256,14 @@ func TestExpiryOnAFollowerWhoseLeaderDies(t *testing.T) {
 			}
 			return true
 		})
-		if after := f.everyRead(rid, "to the harbor"); len(after) > 0 {
+		if after := f.readsContaining(rid, "to the harbor"); len(after) > 0 {
 			t.Errorf("node %d: still there: %v", i+1, after)
 		}
 	}
 	c.open(first)
 	c.ready(first)
 	c.agree()
-	if after := c.web(first).everyRead(rid, "to the harbor"); len(after) > 0 {
+	if after := c.web(first).readsContaining(rid, "to the harbor"); len(after) > 0 {
 		t.Errorf("the first leader, back: still there: %v", after)
 	}
 }

@@ -40,11 +40,11 @@ func (o slowSyncs) Open(name string) (logstore.File, error) {
 	return slowFile{f}, err
 }
 
-// breaksBehindForwards ends its connection after one in five of the entries that it sends, so that the sender does
-// not learn their outcome.
-type breaksBehindForwards struct{ net.Conn }
+// A breakingConn ends after one in five of the entries that it sends, so that the sender does not learn their
+// outcome.
+type breakingConn struct{ net.Conn }
 
-func (b breaksBehindForwards) Write(p []byte) (int, error) {
+func (b breakingConn) Write(p []byte) (int, error) {
 	n, err := b.Conn.Write(p)
 	if f, ferr := wire.NewReader(bytes.NewReader(p), wire.MaxLength).Next(); ferr == nil && f.Op == wire.OpForward && rand.IntN(5) == 0 {
 		b.Close()
@@ -62,7 +62,7 @@ func TestForwardsWithDeadlines(t *testing.T) {
 		cfg.Seams.LogFiles = slowSyncs{}
 		cfg.Seams.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-			return breaksBehindForwards{nc}, err
+			return breakingConn{nc}, err
 		}
 		cfg.Limits.ApplyTimeout = suite.Patience
 	})

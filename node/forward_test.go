@@ -16,13 +16,13 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// losesForward is a connection that breaks when an entry is sent, while lose returns true.
-type losesForward struct {
+// A droppingConn breaks when an entry is sent, while lose returns true.
+type droppingConn struct {
 	net.Conn
 	lose *atomic.Bool
 }
 
-func (l losesForward) Write(b []byte) (int, error) {
+func (l droppingConn) Write(b []byte) (int, error) {
 	f, err := wire.NewReader(bytes.NewReader(b), wire.MaxLength).Next()
 	if err == nil && f.Op == wire.OpForward && l.lose.CompareAndSwap(true, false) {
 		l.Close()
@@ -40,7 +40,7 @@ func TestARefusalBehindALostAttempt(t *testing.T) {
 	c := startWith(t, 3, func(_ int, cfg *node.Config) {
 		cfg.Seams.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-			return losesForward{nc, &lose}, err
+			return droppingConn{nc, &lose}, err
 		}
 	})
 	s, caller := c.service((c.leader() + 1) % 3)

@@ -78,7 +78,7 @@ func TestWritesOnFollowers(t *testing.T) {
 				}
 			}
 			written := wire.NewRemember("written over the wire")
-			raw := newTalker(t, c.nodes[follower].Addrs().Wire)
+			raw := newRawClient(t, c.nodes[follower].Addrs().Wire)
 			answer := raw.ask(wire.OpRemember, &written)
 			if forward != nil && *forward {
 				if answer.Op != wire.OpRememberOK {

@@ -15,7 +15,7 @@ func TestEveryMemberNamesAFullDisk(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	c := startWith(t, 3, func(i int, cfg *node.Config) {
-		small(i, cfg)
+		shortElections(i, cfg)
 		if i == 2 {
 			cfg.Storage.MinFree = 1 << 60
 		}

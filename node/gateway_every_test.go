@@ -76,15 +76,15 @@ func operations(doc map[string]any) (all []operation) {
 	return all
 }
 
-// wrong is an invalid request that every route must reject, and the expected answer.
-type wrong struct {
+// An invalidRequest has the expected answer. Every route must reject it.
+type invalidRequest struct {
 	method, url, token, kind, body string
 	status                         int
 	code, text                     string
 }
 
 // ask sends the request and compares the answer with the document.
-func (c wrong) ask(t *testing.T, base string, doc map[string]any, o operation) {
+func (c invalidRequest) ask(t *testing.T, base string, doc map[string]any, o operation) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), c.method, base+c.url, strings.NewReader(c.body))
 	if err != nil {
@@ -166,7 +166,7 @@ func TestEveryRouteRefuses(t *testing.T) {
 	}
 	for _, o := range all {
 		url := o.url()
-		ask := func(c wrong) {
+		ask := func(c invalidRequest) {
 			t.Helper()
 			if c.method == "" {
 				c.method = o.method
@@ -177,28 +177,28 @@ func TestEveryRouteRefuses(t *testing.T) {
 			c.ask(t, w.base, doc, o)
 		}
 		if o.path != "/v1/batch" { // where mem0's clients send it
-			ask(wrong{method: "PUT", token: secret, status: 405, code: "method_not_allowed"})
+			ask(invalidRequest{method: "PUT", token: secret, status: 405, code: "method_not_allowed"})
 		}
 		if o.scope() != "" {
-			ask(wrong{status: 401, code: "unauthenticated", text: "missing Bearer token"})
-			ask(wrong{token: "ydb_" + strings.Repeat("0", 64), status: 401, code: "unauthenticated", text: "invalid or revoked token"})
-			ask(wrong{token: revoked, status: 401, code: "unauthenticated", text: "invalid or revoked token"})
+			ask(invalidRequest{status: 401, code: "unauthenticated", text: "missing Bearer token"})
+			ask(invalidRequest{token: "ydb_" + strings.Repeat("0", 64), status: 401, code: "unauthenticated", text: "invalid or revoked token"})
+			ask(invalidRequest{token: revoked, status: 401, code: "unauthenticated", text: "invalid or revoked token"})
 			weak := map[string]string{"read": writer, "write": reader, "owner": plain, "admin": plain}[o.scope()]
-			ask(wrong{token: weak, status: 403, code: "insufficient_scope", text: "token has no "})
+			ask(invalidRequest{token: weak, status: 403, code: "insufficient_scope", text: "token has no "})
 			if o.scope() != "admin" { // administrators may use any database
-				ask(wrong{url: url + "?database=other", token: owner, status: 404, code: "not_found", text: "database 'other' not found"})
+				ask(invalidRequest{url: url + "?database=other", token: owner, status: 404, code: "not_found", text: "database 'other' not found"})
 			}
-			ask(wrong{url: url + "?database=nowhere", token: secret, status: 404, code: "not_found", text: "database 'nowhere' not found"})
+			ask(invalidRequest{url: url + "?database=nowhere", token: secret, status: 404, code: "not_found", text: "database 'nowhere' not found"})
 		}
 		if o.takesBody() {
-			ask(wrong{token: secret, kind: js, body: `{"text":`, status: 400, code: "invalid_body", text: "malformed at byte 8"})
-			ask(wrong{token: secret, kind: js, body: `[1]`, status: 400, code: "invalid_body",
+			ask(invalidRequest{token: secret, kind: js, body: `{"text":`, status: 400, code: "invalid_body", text: "malformed at byte 8"})
+			ask(invalidRequest{token: secret, kind: js, body: `[1]`, status: 400, code: "invalid_body",
 				text: "body is not a JSON object: got a list"})
-			ask(wrong{token: secret, kind: "text/plain", body: `{}`, status: 415, code: "invalid_body",
+			ask(invalidRequest{token: secret, kind: "text/plain", body: `{}`, status: 415, code: "invalid_body",
 				text: "Content-Type: application/json"})
-			ask(wrong{token: secret, body: `{}`, status: 415, code: "invalid_body"})
+			ask(invalidRequest{token: secret, body: `{}`, status: 415, code: "invalid_body"})
 			if o.path != "/v1/remember/batch" && o.path != "/v1/batch" { // bodies of up to 64 MiB, see below
-				ask(wrong{token: secret, kind: js, body: `{"text":"` + strings.Repeat("x", 4<<20) + `"}`, status: 413,
+				ask(invalidRequest{token: secret, kind: js, body: `{"text":"` + strings.Repeat("x", 4<<20) + `"}`, status: 413,
 					code: "too_large", text: "body is over 4194304 bytes"})
 			}
 		}
@@ -216,12 +216,12 @@ func TestEveryRouteRefuses(t *testing.T) {
 			return string(raw)
 		}
 		for name := range body {
-			ask(wrong{token: secret, kind: js, body: with(name, nil), status: 400, code: "invalid_request", text: "missing '" + name + "'"})
+			ask(invalidRequest{token: secret, kind: js, body: with(name, nil), status: 400, code: "invalid_request", text: "missing '" + name + "'"})
 		}
 		for name := range query {
-			ask(wrong{token: secret, status: 400, code: "invalid_request", text: "missing '" + name + "' query parameter"})
+			ask(invalidRequest{token: secret, status: 400, code: "invalid_request", text: "missing '" + name + "' query parameter"})
 		}
-		for key, kind := range o.tells(doc) {
+		for key, kind := range o.typesOfFields(doc) {
 			from, name, _ := strings.Cut(key, " ")
 			switch {
 			case from == "query" && (kind == "string" || kind == "[]string" || name == "database"):
@@ -230,30 +230,30 @@ func TestEveryRouteRefuses(t *testing.T) {
 				if name == "from" && o.path == "/v1/events" {
 					code = "invalid_cursor"
 				}
-				ask(wrong{token: secret, url: url + "?" + name + "=soon", status: 400,
+				ask(invalidRequest{token: secret, url: url + "?" + name + "=soon", status: 400,
 					code: cmp.Or(code, "invalid_query_parameter"), text: name + `: want `})
 			case kind != "any" || name != "metadata" && o.has(name):
 				if o.has(name) {
-					ask(wrong{token: secret, kind: js, body: with(name, wrongType(kind)), status: 400,
+					ask(invalidRequest{token: secret, kind: js, body: with(name, wrongType(kind)), status: 400,
 						code: "invalid_request", text: name + ": want "})
 				}
 			}
 		}
 		if o.takesBody() {
-			ask(wrong{token: secret, kind: js, body: with("colour", "red"), status: 400, code: "invalid_request",
+			ask(invalidRequest{token: secret, kind: js, body: with("colour", "red"), status: 400, code: "invalid_request",
 				text: "unknown field 'colour'"})
 		}
 		if o.scope() != "" {
-			ask(wrong{token: secret, url: url + "?colour=red", status: 400, code: "invalid_query_parameter",
+			ask(invalidRequest{token: secret, url: url + "?colour=red", status: 400, code: "invalid_query_parameter",
 				text: "unknown field 'colour'"})
 		}
 	}
 	for _, o := range all {
 		if o.path == "/v1/remember/batch" {
-			wrong{method: "POST", url: o.path, token: secret, kind: js,
+			invalidRequest{method: "POST", url: o.path, token: secret, kind: js,
 				body: `{"memories":[{"text":"` + strings.Repeat("x", 64<<20) + `"}]}`, status: 413, code: "too_large",
 				text: "body is over 67108864 bytes"}.ask(t, w.base, doc, o)
-			wrong{method: "POST", url: o.path, kind: js,
+			invalidRequest{method: "POST", url: o.path, kind: js,
 				body: `{"memories":[{"text":"` + strings.Repeat("x", 5<<20) + `"}]}`, status: 401,
 				code: "unauthenticated"}.ask(t, w.base, doc, o)
 		}
@@ -360,8 +360,9 @@ func TestFollowersForwardOnRequest(t *testing.T) {
 	}
 }
 
-// tells returns the fields and parameters of an operation with their types, including those of objects in lists.
-func (o operation) tells(doc map[string]any) map[string]string {
+// typesOfFields returns the fields and parameters of an operation with their types, including those of objects in
+// lists.
+func (o operation) typesOfFields(doc map[string]any) map[string]string {
 	told := map[string]string{}
 	params, _ := o.doc["parameters"].([]any)
 	for _, p := range params {

@@ -11,10 +11,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// bearer adds the cluster secret to the requests of an MCP client.
-type bearer struct{}
+// A secretTransport adds the cluster secret to the requests of an MCP client.
+type secretTransport struct{}
 
-func (bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (secretTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+secret)
 	return http.DefaultTransport.RoundTrip(r)
@@ -27,7 +27,7 @@ func TestGatewayMCP(t *testing.T) {
 	f := c.web((c.leader() + 1) % 3)
 	cl := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := cl.Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: &http.Client{Transport: bearer{}},
+		&mcp.StreamableClientTransport{Endpoint: f.base + "/mcp", HTTPClient: &http.Client{Transport: secretTransport{}},
 			DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		t.Fatal(err)

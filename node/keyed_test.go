@@ -146,7 +146,7 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 		}
 	})
 	t.Run("a token that may not read is not told what is there", func(t *testing.T) {
-		writer := w.with(w.newToken(obj{"database": "default", "scopes": []string{"write"}}))
+		writer := w.with(w.createToken(obj{"database": "default", "scopes": []string{"write"}}))
 		for _, body := range []obj{{"key": "/drinks/tea", "text": "x", "if_absent": true}, {"key": "/drinks", "text": "x"}} {
 			if status, said := writer.send("POST", "/v1/put", body); status != http.StatusConflict || len(said) != 2 {
 				t.Errorf("%v: %d %v", body, status, said)
@@ -262,7 +262,7 @@ func TestAKeyedMemoryIsAMemory(t *testing.T) {
 	})
 	t.Run("a peer's memory comes with its key, where that is free", func(t *testing.T) {
 		w.ok("POST", "/v1/databases", obj{"name": "other"})
-		p := foreign(t, c.nodes[0].Addrs().Cluster)
+		p := dialStranger(t, c.nodes[0].Addrs().Cluster)
 		pulled, e := p.pull(&wire.OplogPull{Database: "default", Limit: 1})
 		if e.Code != 0 || len(pulled.Ops) != 1 {
 			t.Fatal(pulled, e)

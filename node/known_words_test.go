@@ -94,13 +94,13 @@ func TestForeignPeersAreRefusedInKnownWords(t *testing.T) {
 		{wire.OpClusterHello, hello(func(h *wire.ClusterHello) { h.ClusterSecret = "" }), 6003, "cluster secret mismatch"},
 		{wire.OpClusterHello, hello(func(h *wire.ClusterHello) { h.ProtocolVersion = 2 }), 4000, "protocol version mismatch: peer=2, ours=1"},
 	} {
-		p := knock(t, addr)
+		p := dialPeerPort(t, addr)
 		refused(p, c.op, c.m, c.code, c.text)
 		if f, err := p.r.Next(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: it goes on: %s, %v", c.text, f, err)
 		}
 	}
-	p := foreign(t, addr)
+	p := dialStranger(t, addr)
 	refused(p, wire.OpRemember, &wire.Nothing{}, 4000, "unsupported cluster opcode: Remember")
 	refused(p, wire.Op(0x99), &wire.Nothing{}, 4000, "")
 	refused(p, wire.OpOplogPull, &wire.Nothing{}, 4000, "invalid payload: missing field `limit`")

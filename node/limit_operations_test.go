@@ -26,7 +26,7 @@ func TestLimitsCountOperations(t *testing.T) {
 	// database makes one with a token that may do so much a second.
 	database := func(name string, perSecond int) (token string) {
 		w.ok("POST", "/v1/databases", obj{"name": name})
-		token = w.newToken(obj{"database": name})
+		token = w.createToken(obj{"database": name})
 		w.ok("POST", "/v1/admin/tokens/limit", obj{"token": token, "max_rps": perSecond})
 		return token
 	}

@@ -67,10 +67,10 @@ func TestAListSaysWhereItGoesOn(t *testing.T) {
 		seen, pages := map[any]bool{}, []int{}
 		for next := path; next != ""; {
 			got := w.ok("GET", next, nil)
-			for _, m := range ofKey(got, key) {
+			for _, m := range objectsIn(got, key) {
 				seen[m["rid"]] = true
 			}
-			pages = append(pages, len(ofKey(got, key)))
+			pages = append(pages, len(objectsIn(got, key)))
 			if next = ""; got["next_offset"] != nil {
 				next = fmt.Sprint(path, "&offset=", got["next_offset"])
 			}
@@ -82,7 +82,7 @@ func TestAListSaysWhereItGoesOn(t *testing.T) {
 	seen, last := map[any]bool{}, ""
 	for next := "/v1/memories?limit=150"; next != ""; { // rows of a batch have the same time
 		got := w.ok("GET", next, nil)
-		for _, m := range ofKey(got, "items") {
+		for _, m := range objectsIn(got, "items") {
 			seen[m["rid"]] = true
 			last = m["rid"].(string)
 		}

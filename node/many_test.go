@@ -26,16 +26,16 @@ func TestManyDatabases(t *testing.T) {
 	manyDatabases(t, 200, 5)
 }
 
-// held returns the goroutines, open files and heap bytes of the process.
-type held struct{ goroutines, files, heap int }
+// resources are the goroutines, open files and heap bytes of the process.
+type resources struct{ goroutines, files, heap int }
 
-func holds() (h held) {
+func measureResources() (h resources) {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	fds, _ := os.ReadDir("/proc/self/fd") // none on systems without /proc
-	return held{runtime.NumGoroutine(), len(fds), int(m.HeapAlloc)}
+	return resources{runtime.NumGoroutine(), len(fds), int(m.HeapAlloc)}
 }
 
 func manyDatabases(t *testing.T, n, memories int) {
@@ -49,7 +49,7 @@ func manyDatabases(t *testing.T, n, memories int) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	before, start := holds(), time.Now()
+	before, start := measureResources(), time.Now()
 	ids := make([]uint32, n)
 	check := func(what string, err error) {
 		t.Helper()
@@ -90,9 +90,9 @@ func manyDatabases(t *testing.T, n, memories int) {
 		t.Logf("%s: p50 %v, p99 %v", what, took[n/2].Round(time.Microsecond), took[n*99/100].Round(time.Microsecond))
 	}
 	recall("recalled")
-	var after held
+	var after resources
 	suite.Eventually(t, "the indexes are closed", func() bool {
-		after = holds()
+		after = measureResources()
 		return after.goroutines <= before.goroutines+16 && after.files <= before.files+24
 	})
 	each := (after.heap - before.heap) / n
@@ -109,9 +109,9 @@ func manyDatabases(t *testing.T, n, memories int) {
 	c.ready(0)
 	check("started", nil)
 	recall("recalled after the restart")
-	var again held
+	var again resources
 	suite.Eventually(t, "the indexes are closed again", func() bool {
-		again = holds()
+		again = measureResources()
 		return again.goroutines <= before.goroutines+16 && again.files <= before.files+24
 	})
 	t.Logf("after the restart %+v", again)

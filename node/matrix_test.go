@@ -65,13 +65,13 @@ func TestMatrix(t *testing.T) {
 	w := c.web(0)
 	weak := map[string]*web{}
 	for _, s := range []string{"read", "write", "owner"} {
-		weak[s] = w.with(w.newToken(obj{"scopes": []string{s}}))
+		weak[s] = w.with(w.createToken(obj{"scopes": []string{s}}))
 	}
 	// slow sends a request with a token whose one operation a second is used up, and again if the machine took longer
 	// for it.
 	slow := func(refused func(one *web) bool) bool {
 		for {
-			token := w.newToken(obj{"scopes": []string{"read", "write", "admin"}})
+			token := w.createToken(obj{"scopes": []string{"read", "write", "admin"}})
 			w.ok("POST", "/v1/admin/tokens/limit", obj{"token": token, "max_rps": 1, "burst": 1})
 			one, began := w.with(token), time.Now()
 			one.ok("POST", "/v1/recall", obj{"query": "anything"})
@@ -333,7 +333,7 @@ func TestADialectSeesItsDatabaseAlone(t *testing.T) {
 // first on its connection.
 func refusal(t *testing.T, addr, token string, op wire.Op, m wire.Message) string {
 	t.Helper()
-	k := dialTalker(t, addr)
+	k := dialRawClient(t, addr)
 	if token != "" {
 		if f := k.ask(wire.OpAuth, &wire.Auth{Token: token}); f.Op != wire.OpAuthOK {
 			t.Fatalf("auth: %s", f)

@@ -77,11 +77,11 @@ func TestOfficialSDK(t *testing.T) {
 		}
 	}
 	conformance(t, dir, nodejs, follower)
-	walkOAuth(t, dir, nodejs)
+	runOAuthClients(t, dir, nodejs)
 }
 
-// walkOAuth lets the official clients get a token through a proxy that sends each exchange to another node.
-func walkOAuth(t *testing.T, dir, nodejs string) {
+// runOAuthClients gets a token with the official clients, through a proxy that sends each exchange to another node.
+func runOAuthClients(t *testing.T, dir, nodejs string) {
 	t.Helper()
 	var c *cluster
 	var n atomic.Int64
@@ -90,7 +90,7 @@ func walkOAuth(t *testing.T, dir, nodejs string) {
 	}})
 	defer front.Close()
 	c = startWith(t, 3, func(_ int, cfg *node.Config) { cfg.OAuth.Issuer = front.URL })
-	mine := c.web(0).newToken(obj{"label": "mine"})
+	mine := c.web(0).createToken(obj{"label": "mine"})
 	for i := range c.nodes {
 		suite.Eventually(t, "the token is known",
 			func() bool { status, _ := c.web(i).with(mine).send("GET", "/v1/stats", nil); return status == 200 })

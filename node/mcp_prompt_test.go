@@ -9,10 +9,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tokened adds the token to the requests of the protocol's client.
-type tokened struct{ token string }
+// A tokenTransport adds the token to the requests of an MCP client.
+type tokenTransport struct{ token string }
 
-func (b tokened) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b tokenTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.token)
 	return http.DefaultTransport.RoundTrip(r)
@@ -25,7 +25,7 @@ func TestPromptsAreDeclaredAndAnswered(t *testing.T) {
 	w.ok("POST", "/v1/remember", obj{"text": "the kiln burns at noon"})
 	c := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
 	s, err := c.Connect(t.Context(),
-		&mcp.StreamableClientTransport{Endpoint: w.base + "/mcp", HTTPClient: &http.Client{Transport: tokened{secret}},
+		&mcp.StreamableClientTransport{Endpoint: w.base + "/mcp", HTTPClient: &http.Client{Transport: tokenTransport{secret}},
 			DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -34,15 +34,15 @@ func (c *cluster) members() string {
 	return strings.Join(all, ", ")
 }
 
-// small configures short elections, so that a silent member is noticed soon.
-func small(_ int, cfg *node.Config) { cfg.Raft.Election = rafttest.Election(2 * time.Second) }
+// shortElections configures short elections, so that a silent member is detected soon.
+func shortElections(_ int, cfg *node.Config) { cfg.Raft.Election = rafttest.Election(2 * time.Second) }
 
 // TestAChangeThatLosesTheMajorityIsRefused checks that a change that would leave fewer reachable voters than a quorum
 // is rejected unless it is forced.
 func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startWith(t, 3, small)
+	c := startWith(t, 3, shortElections)
 	l := c.leader()
 	dead, other := (l+1)%3, (l+2)%3
 	c.stop(dead)
@@ -73,7 +73,7 @@ func TestAChangeThatLosesTheMajorityIsRefused(t *testing.T) {
 // that a request to leave removes only the node that receives it.
 func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 	t.Parallel()
-	c := startWith(t, 1, small)
+	c := startWith(t, 1, shortElections)
 	nowhere := rafttest.Addr(t)
 	if err := c.change(0, api.ChangeMembersRequest{Verb: "join", NodeID: 2, Addr: nowhere, Role: raft.RoleVoter}); err == nil ||
 		!strings.Contains(err.Error(), "start it first") {
@@ -100,7 +100,7 @@ func TestAMemberNeverHeardGetsNoVote(t *testing.T) {
 func TestAJoinSaysWhatIsWrong(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startWith(t, 1, small)
+	c := startWith(t, 1, shortElections)
 	other := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.Secret, cfg.Member.NodeID = home.NewSecret(), 2 })
 	namesake := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Member.NodeID = 3 })
 	waiting := c.cfgs[0]
@@ -132,7 +132,7 @@ func TestAJoinSaysWhatIsWrong(t *testing.T) {
 func TestALiveMemberKeepsItsAddress(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startWith(t, 3, small)
+	c := startWith(t, 3, shortElections)
 	l := c.leader()
 	victim := (l + 1) % 3
 	before := c.members()

@@ -27,7 +27,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	const most = 5
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.FailedLogins = most })
 	w := c.web(0)
-	token := w.newToken(obj{"label": "right"})
+	token := w.createToken(obj{"label": "right"})
 	from := func(ip string) *http.Client {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 		return &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}
@@ -194,7 +194,7 @@ func TestATokenKnowsItsDatabases(t *testing.T) {
 		w.ok("POST", "/v1/remember?database="+name, obj{"text": "one of " + name})
 	}
 	hidden := w.ok("GET", "/v1/admin/databases/hidden/quota", nil)["database"]
-	token := w.newToken(obj{"database": "mine", "scopes": []string{"read", "write", "owner"}})
+	token := w.createToken(obj{"database": "mine", "scopes": []string{"read", "write", "owner"}})
 	mine := w.with(token)
 	names := func(w *web) (names []string) {
 		for _, d := range w.ok("GET", "/v1/databases", nil)["databases"].([]any) {
@@ -253,7 +253,7 @@ func TestATokenMintsNoMoreThanItHas(t *testing.T) {
 	w.ok("POST", "/v1/databases", obj{"name": "mine"})
 	all := []string{"read", "write", "owner", "admin"}
 	for _, has := range [][]string{{"owner"}, {"read", "owner"}, {"write", "owner"}, {"read", "write", "owner"}, {"admin"}, all} {
-		giver := w.with(w.newToken(obj{"database": "mine", "scopes": has}))
+		giver := w.with(w.createToken(obj{"database": "mine", "scopes": has}))
 		for _, wants := range [][]string{nil, {"read"}, {"write"}, {"owner"}, {"admin"}, all} {
 			status, out := giver.send("POST", "/v1/admin/tokens", obj{"scopes": wants})
 			may := true
@@ -306,7 +306,7 @@ func TestStrangersLearnThatANodeLives(t *testing.T) {
 		t.Errorf("a wrong token: %d %v", status, out)
 	}
 	for _, scopes := range [][]string{{"read"}, {"write"}, {"owner"}} {
-		if got := w.with(w.newToken(obj{"scopes": scopes})).ok("GET", "/v1/cluster", nil); got["cluster_id"] == "" ||
+		if got := w.with(w.createToken(obj{"scopes": scopes})).ok("GET", "/v1/cluster", nil); got["cluster_id"] == "" ||
 			got["role"] != "Leader" {
 			t.Errorf("%v is told %v", scopes, got)
 		}
@@ -320,11 +320,11 @@ func TestDatabasesAreCapped(t *testing.T) {
 	const most = 3
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Limits.MaxDatabases = most })
 	w := c.web(0)
-	owner := w.with(w.newToken(obj{"scopes": []string{"read", "write", "owner"}}))
+	owner := w.with(w.createToken(obj{"scopes": []string{"read", "write", "owner"}}))
 	for i := range most {
 		owner.ok("POST", "/v1/databases", obj{"name": fmt.Sprint("made", i)})
 	}
-	for i, by := range []*web{owner, owner.with(owner.newToken(obj{"label": "another"}))} {
+	for i, by := range []*web{owner, owner.with(owner.createToken(obj{"label": "another"}))} {
 		status, out := by.send("POST", "/v1/databases", obj{"name": fmt.Sprint("toomany", i)})
 		if status != http.StatusTooManyRequests || out["code"] != "rate_limited" ||
 			!strings.Contains(fmt.Sprint(out["error"]), "would exceed database quota") {

@@ -128,7 +128,7 @@ func TestOAuth(t *testing.T) {
 		t.Errorf("challenge: %s", said)
 	}
 
-	mine := a.newToken(obj{"label": "mine"})
+	mine := a.createToken(obj{"label": "mine"})
 	asked := register(a)
 	person := b.with(mine)
 	suite.Eventually(t, "the token is known there", func() bool { status, _ := person.send("GET", "/v1/stats", nil); return status == 200 })
@@ -220,7 +220,7 @@ func TestOAuthRefuses(t *testing.T) {
 		cfg.Limits.FailedLogins = 10_000
 		cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}).web(0)
-	mine := w.newToken(obj{"label": "mine"})
+	mine := w.createToken(obj{"label": "mine"})
 	person, asked := w.with(mine), register(w)
 	other := register(w)
 
@@ -244,8 +244,8 @@ func TestOAuthRefuses(t *testing.T) {
 		}
 	}
 
-	reader := w.with(w.newToken(obj{"scopes": []string{"read"}}))
-	bound := w.with(w.newToken(obj{"namespaces": []string{"agents/billing"}}))
+	reader := w.with(w.createToken(obj{"scopes": []string{"read"}}))
+	bound := w.with(w.createToken(obj{"namespaces": []string{"agents/billing"}}))
 	for _, x := range []struct {
 		what   string
 		person *web
@@ -384,7 +384,7 @@ func TestOAuthExpires(t *testing.T) {
 				x.change(cfg)
 			}).web(0)
 			asked := register(w)
-			x.ends(w, asked, allowed(w.with(w.newToken(obj{})), asked, nil))
+			x.ends(w, asked, allowed(w.with(w.createToken(obj{})), asked, nil))
 		})
 	}
 }

@@ -26,8 +26,8 @@ import (
 // with returns the gateway with another token.
 func (w *web) with(token string) *web { return &web{t: w.t, base: w.base, token: token} }
 
-// newToken creates a token of database "default".
-func (w *web) newToken(body obj) string {
+// createToken creates a token of database "default".
+func (w *web) createToken(body obj) string {
 	w.t.Helper()
 	return w.ok("POST", "/v1/admin/tokens", body)["token"].(string)
 }
@@ -106,7 +106,7 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 		{[]string{"read", "write", "admin"}, true, true, true},
 	} {
 		name := strings.Join(tc.scopes, "+")
-		token := master.newToken(obj{"scopes": tc.scopes})
+		token := master.createToken(obj{"scopes": tc.scopes})
 		check := func(surface, right string, want bool, said string) {
 			t.Helper()
 			if refused := strings.Contains(said, "token has no "+right+" scope"); refused == want || want && said != "" {
@@ -144,7 +144,7 @@ func TestScopesHoldOnEverySurface(t *testing.T) {
 			t.Errorf("%q opens mcp with %d", name, status)
 		}
 	}
-	ended := master.newToken(obj{"label": "ended"})
+	ended := master.createToken(obj{"label": "ended"})
 	master.ok("POST", "/v1/admin/tokens/revoke", obj{"hash": access.HashToken(ended)[:12]})
 	suite.Eventually(t, "the short token's end", func() bool { return time.Now().After(soon) })
 	for name, token := range map[string]string{"expired": short, "revoked": ended, "made up": "ydb_none"} {
@@ -179,7 +179,7 @@ func TestLimitsHoldOnEveryNode(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
 	leader := c.web(c.leader())
-	bounded, free := leader.newToken(obj{"label": "bounded"}), leader.newToken(obj{"label": "free"})
+	bounded, free := leader.createToken(obj{"label": "bounded"}), leader.createToken(obj{"label": "free"})
 	const burst = 3
 	limit := leader.ok("POST", "/v1/admin/tokens/limit", obj{"token": bounded, "max_rps": 1, "burst": burst})
 	for i := range c.nodes {
@@ -284,7 +284,7 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Tokens.Uses = 100 * time.Millisecond })
 	leader := c.leader()
-	token := c.web(leader).newToken(obj{"label": "used"})
+	token := c.web(leader).createToken(obj{"label": "used"})
 	used := func(i int) any {
 		for _, row := range c.web(i).ok("GET", "/v1/admin/tokens", nil)["tokens"].([]any) {
 			if row := row.(obj); row["label"] == "used" {
@@ -322,7 +322,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 	c := startWith(t, 3, func(_ int, cfg *node.Config) { cfg.Surfaces.ForwardWrites = new(true) })
 	leader := c.leader()
 	follower := c.web((leader + 1) % 3)
-	token := follower.newToken(obj{"label": "deploys", "scopes": []string{"read", "write", "admin"}})
+	token := follower.createToken(obj{"label": "deploys", "scopes": []string{"read", "write", "admin"}})
 	w := follower.with(token)
 	suite.Eventually(t, "the token on the follower", func() bool { status, _ := w.send("GET", "/v1/stats", nil); return status == 200 })
 	w.ok("POST", "/v1/databases", obj{"name": "work"})
@@ -370,7 +370,7 @@ func TestTheAuditSaysWhoDidWhat(t *testing.T) {
 // hello sends a hello to a peer port as some version of a node, with or without a key.
 func hello(t testing.TB, addr string, id uint32, key ed25519.PrivateKey, h *wire.RaftHello) (refusal string) {
 	t.Helper()
-	p := knock(t, addr)
+	p := dialPeerPort(t, addr)
 	f, err := nodetest.SayHello(p.nc, p.r, secret, key,
 		&wire.ClusterHello{NodeID: id, Role: "voter", AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1, Raft: h})
 	if err != nil {

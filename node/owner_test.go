@@ -10,7 +10,7 @@ import (
 func TestOwnerNeedsNoOtherScope(t *testing.T) {
 	t.Parallel()
 	master := start(t, 1).web(0)
-	owner := master.with(master.newToken(obj{"scopes": []string{"read", "owner"}}))
+	owner := master.with(master.createToken(obj{"scopes": []string{"read", "owner"}}))
 	if got := owner.ok("POST", "/v1/admin/settings", obj{"promote_after": 3.0, "quiet_mind": true}); got["promote_after"] != 3.0 ||
 		got["quiet_mind"] != true {
 		t.Errorf("%v", got)

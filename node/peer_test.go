@@ -23,8 +23,8 @@ type peerConn struct {
 	r  *wire.Reader
 }
 
-// knock connects to a peer port without sending anything.
-func knock(t testing.TB, addr string) *peerConn {
+// dialPeerPort connects to a peer port without sending anything.
+func dialPeerPort(t testing.TB, addr string) *peerConn {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -35,9 +35,9 @@ func knock(t testing.TB, addr string) *peerConn {
 	return &peerConn{t, nc, wire.NewReader(bufio.NewReader(nc), wire.MaxLength)}
 }
 
-func foreign(t testing.TB, addr string) *peerConn {
+func dialStranger(t testing.TB, addr string) *peerConn {
 	t.Helper()
-	p := knock(t, addr)
+	p := dialPeerPort(t, addr)
 	f := p.ask(wire.OpClusterHello,
 		&wire.ClusterHello{NodeID: 77, Role: "voter", CurrentTerm: 1_000_000_000, ClusterSecret: secret,
 			AdvertiseAddr: "127.0.0.1:1", ProtocolVersion: 1})
@@ -97,7 +97,7 @@ func TestForeignPeersPullByCursor(t *testing.T) {
 		t.Fatal(err)
 	}
 	rids = append(rids, more...)
-	p := foreign(t, c.nodes[0].Addrs().Cluster)
+	p := dialStranger(t, c.nodes[0].Addrs().Cluster)
 	var got []string
 	req := &wire.OplogPull{Database: "default", Limit: 2}
 	for {
@@ -134,7 +134,7 @@ func TestACursorBeforeTheWindowIsToldSo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, e := foreign(t, c.nodes[0].Addrs().Cluster).pull(&wire.OplogPull{Database: "default", Limit: 10})
+	_, e := dialStranger(t, c.nodes[0].Addrs().Cluster).pull(&wire.OplogPull{Database: "default", Limit: 10})
 	if !strings.Contains(string(e.Details), `"snapshot_required":true`) {
 		t.Errorf("got %+v", e)
 	}
@@ -143,7 +143,7 @@ func TestACursorBeforeTheWindowIsToldSo(t *testing.T) {
 func TestForeignPushesAreTakenOnce(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
-	p := foreign(t, c.nodes[0].Addrs().Cluster)
+	p := dialStranger(t, c.nodes[0].Addrs().Cluster)
 	push := &wire.OplogPush{Database: "default", Ops: []wire.OplogEntry{
 		{OpID: "op-1", OpType: "record",
 			Payload: wire.JSON(`{"rid":"r1","type":"semantic","text":"pushed by a neighbour","importance":0.5,"half_life":604800,"created_at":1700000000.5,"namespace":"default","metadata":{"a":1}}`),
@@ -175,7 +175,7 @@ func TestNoNameStopsANode(t *testing.T) {
 	c := start(t, 1)
 	s, _ := c.service(0)
 	long := strings.Repeat("k", 40_000)
-	p := foreign(t, c.nodes[0].Addrs().Cluster)
+	p := dialStranger(t, c.nodes[0].Addrs().Cluster)
 	entry := func(change func(*wire.OplogEntry)) wire.OplogEntry {
 		e := wire.OplogEntry{OpID: "op", OpType: "record",
 			Payload: wire.JSON(`{"rid":"r","text":"t","namespace":"default"}`), ActorID: "a", OriginActor: "a",
@@ -307,7 +307,7 @@ func TestForeignPeersMoveNothing(t *testing.T) {
 	c := start(t, 3)
 	l := c.leader()
 	term := c.nodes[l].Service().RaftStatus().Term
-	p := foreign(t, c.nodes[l].Addrs().Cluster)
+	p := dialStranger(t, c.nodes[l].Addrs().Cluster)
 	for _, raft := range []bool{false, true} {
 		hb := &wire.Heartbeat{Term: 1_000_000_000, LeaderID: 77, LeaderLastHLC: []byte{}}
 		rv := &wire.RequestVote{Term: 1_000_000_000, CandidateID: 77, LastLogHLC: make([]byte, 16)}
@@ -332,7 +332,7 @@ func TestForeignPeersMoveNothing(t *testing.T) {
 			Entries: []wire.RaftEntry{{Index: 1, Term: 1_000_000_000}}}}); f.Op != wire.OpError {
 		t.Errorf("a forged append was answered with %s", f.Op)
 	}
-	follower := foreign(t, c.nodes[(l+1)%3].Addrs().Cluster)
+	follower := dialStranger(t, c.nodes[(l+1)%3].Addrs().Cluster)
 	for _, ops := range [][]wire.OplogEntry{{},
 		{{OpID: "op-1", OpType: "record", Payload: wire.JSON(`{"rid":"r1","text":"t"}`), HLC: make([]byte, 16), FormatVersion: 1}}} {
 		if f := follower.ask(wire.OpOplogPush, &wire.OplogPush{Database: "default", Ops: ops}); f.Op != wire.OpReadonlyError {

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// said returns the values of one key in a list of an answer.
-func said(answer obj, list, key string) string {
+// valuesOf returns the values of one key in a list of an answer.
+func valuesOf(answer obj, list, key string) string {
 	var out []string
 	for _, x := range answer[list].([]any) {
 		out = append(out, fmt.Sprint(x.(obj)[key]))
@@ -94,7 +94,7 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 		"/v1/stale?days=30": bees, "/v1/stale?days=60": "", "/v1/stale?days=30&namespace=garden": bees,
 		"/v1/stale?days=30&namespace=default": "",
 		"/v1/upcoming?days=7":                 call, "/v1/upcoming?days=1": "", "/v1/upcoming?days=7&namespace=garden": ""} {
-		if got := said(w.ok("GET", path, nil), "items", "rid"); got != want {
+		if got := valuesOf(w.ok("GET", path, nil), "items", "rid"); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func TestTimeAsClientsSeeIt(t *testing.T) {
 		for _, h := range hits {
 			wired = append(wired, h.Text)
 		}
-		got := said(over, "results", "text")
+		got := valuesOf(over, "results", "text")
 		if got != strings.Join(wired, " ") {
 			t.Errorf("as of %.0f HTTP answers %q and the wire %q", at, got, wired)
 		}
@@ -172,10 +172,10 @@ func TestSessionsAsClientsSeeThem(t *testing.T) {
 	}
 	began := time.Now()
 	second := w.ok("POST", "/v1/sessions", obj{"client_id": "a"})["session_id"].(string)
-	if got := said(w.ok("GET", "/v1/sessions/"+first, nil), "memories", "rid"); got != strings.Join(rids, " ") {
+	if got := valuesOf(w.ok("GET", "/v1/sessions/"+first, nil), "memories", "rid"); got != strings.Join(rids, " ") {
 		t.Errorf("the first session's memories: %s", got)
 	}
-	if got := said(w.ok("GET", "/v1/sessions?client_id=a", nil), "sessions", "session_id"); got != second+" "+first {
+	if got := valuesOf(w.ok("GET", "/v1/sessions?client_id=a", nil), "sessions", "session_id"); got != second+" "+first {
 		t.Errorf("history %s", got)
 	}
 	c.stop(0)
@@ -185,7 +185,7 @@ func TestSessionsAsClientsSeeThem(t *testing.T) {
 	c.ready(0)
 	suite.Eventually(t, "the second is given up", func() bool {
 		w.ok("POST", "/v1/remember", obj{"text": "the log's clock goes on"})
-		return said(w.ok("GET", "/v1/sessions?client_id=a", nil), "sessions", "status") == "abandoned ended"
+		return valuesOf(w.ok("GET", "/v1/sessions?client_id=a", nil), "sessions", "status") == "abandoned ended"
 	})
 	if d := time.Since(began); d < age {
 		t.Errorf("given up after %s", d)

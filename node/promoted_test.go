@@ -72,7 +72,7 @@ func TestAChangeOfMembersWithoutAMajority(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startWith(t, 3, func(i int, cfg *node.Config) {
-				small(i, cfg)
+				shortElections(i, cfg)
 				if i == 2 {
 					cfg.Member.Role = raft.RoleReadReplica
 					return

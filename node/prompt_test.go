@@ -13,7 +13,7 @@ import (
 func TestContext(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	fill(w)
+	storeExamples(w)
 	a := w.ok("POST", "/v1/context", obj{"query": "when is the release?", "namespaces": []string{"work", "home"}, "max_tokens": 120})
 	block := a["context"].(string)
 	for _, want := range []string{`in \"work\": \"The release is on Friday`, `in \"home\": \"The release party`} {
@@ -44,7 +44,7 @@ func TestContextIsTheSameOnEveryNode(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)
 	leader := c.leader()
-	index := fill(c.web(leader))
+	index := storeExamples(c.web(leader))
 	question := obj{"query": "when is the release, and who leads it?", "min_index": index, "skip_reinforce": true}
 	block := func(i int) string { return c.web(i).ok("POST", "/v1/context", question)["context"].(string) }
 	want := block(leader)
@@ -63,8 +63,8 @@ func TestContextIsTheSameOnEveryNode(t *testing.T) {
 	}
 }
 
-// fill stores the memories for the tests, and returns the index.
-func fill(w *web) (index any) {
+// storeExamples stores the memories for the tests, and returns the index.
+func storeExamples(w *web) (index any) {
 	w.ok("POST", "/v1/remember", obj{"text": "The release is on Friday, and Dana leads it.", "namespace": "work"})
 	w.ok("POST", "/v1/remember", obj{"text": "The release party is at Bob's place.", "namespace": "home"})
 	w.ok("POST", "/v1/remember", obj{"text": "The release is private.", "namespace": "elsewhere"})

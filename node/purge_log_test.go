@@ -20,7 +20,7 @@ func TestAPurgeIsNoConcernOfOthers(t *testing.T) {
 	c := start(t, 1)
 	w := c.web(0)
 	w.ok("POST", "/v1/databases", obj{"name": "other"})
-	other := w.with(w.newToken(obj{"database": "other"}))
+	other := w.with(w.createToken(obj{"database": "other"}))
 	first := w.ok("POST", "/v1/remember", obj{"text": "quixotelyn said so"})["log_index"].(string)
 	var want []string
 	for i := range 5 {

@@ -54,7 +54,7 @@ func TestUnsubscribe(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	cl := c.dial(0)
-	k := newTalker(t, c.nodes[0].Addrs().Wire)
+	k := newRawClient(t, c.nodes[0].Addrs().Wire)
 	subscribe := func(events ...string) uint32 {
 		t.Helper()
 		at := k.send(wire.OpSubscribe, &wire.Subscribe{Events: events})
@@ -137,7 +137,7 @@ func TestNothingComesBehindTheEnd(t *testing.T) {
 			}
 		}
 	})
-	k := newTalker(t, c.nodes[0].Addrs().Wire)
+	k := newRawClient(t, c.nodes[0].Addrs().Wire)
 	rounds, many := 20, 100
 	if testing.Short() {
 		rounds, many = 1, 20
@@ -174,7 +174,7 @@ func TestALateSubscriberIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k := newTalker(t, c.nodes[0].Addrs().Wire)
+	k := newRawClient(t, c.nodes[0].Addrs().Wire)
 	k.send(wire.OpSubscribe, &wire.Subscribe{Events: []string{"stored"}, Cursor: 1})
 	k.event() // subscribed
 	if _, e := k.event(); e.EventType != "lagged" {

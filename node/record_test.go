@@ -17,10 +17,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// everyField sets each field that a client may set to its own value: new fields are covered automatically, and a flag
-// gets the opposite of its default. Keys, vectors and the ttl, which is stored as a time, are left out, because they
-// are not fields of the memory.
-func everyField(o field.Object) obj {
+// allFields returns a memory with a distinct value for each field that a client may set, so that new fields are
+// covered automatically. Flags get the opposite of their defaults. Keys and vectors are left out because they are not
+// fields of the memory, and the ttl because it is stored as a time.
+func allFields(o field.Object) obj {
 	values := obj{}
 	for i, f := range o {
 		switch {
@@ -79,7 +79,7 @@ func TestEveryFieldArrives(t *testing.T) {
 	}
 
 	fields := field.Of(reflect.TypeFor[api.Draft]())
-	values := everyField(fields)
+	values := allFields(fields)
 	rid := w.ok("POST", "/v1/remember", values)["rid"].(string)
 	want := stored("default", rid)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[api.Draft]()) {
@@ -152,7 +152,7 @@ func TestEveryFieldArrives(t *testing.T) {
 		t.Errorf("MCP: %s", strings.Join(names, "; "))
 	}
 
-	p := foreign(t, s.Addrs().Cluster)
+	p := dialStranger(t, s.Addrs().Cluster)
 	pulled, e := p.pull(&wire.OplogPull{Database: "default", Limit: 1})
 	if e.Code != 0 || len(pulled.Ops) != 1 {
 		t.Fatal(pulled, e)

@@ -15,7 +15,7 @@ import (
 func TestARemovedNodeSaysSo(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	c := startWith(t, 5, small)
+	c := startWith(t, 5, shortElections)
 	leads := c.leader()
 	follows, down := (leads+1)%5, (leads+2)%5
 	remains := (leads + 3) % 5

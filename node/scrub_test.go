@@ -156,7 +156,7 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			damaged := func() bool { return counted(t, c.nodes[0].Addrs().HTTP) > 0 }
+			damaged := func() bool { return countDamageReports(t, c.nodes[0].Addrs().HTTP) > 0 }
 			if damaged() {
 				t.Fatal("damage before there is any")
 			}
@@ -227,8 +227,8 @@ func TestFlippedBitsOfANodeThatIsAlone(t *testing.T) {
 	}
 }
 
-// counted returns how often a node logged that it found damage.
-func counted(t *testing.T, addr string) (n int) {
+// countDamageReports returns the number of log messages of a node about damage.
+func countDamageReports(t *testing.T, addr string) (n int) {
 	t.Helper()
 	res, err := http.Get("http://" + addr + "/metrics")
 	if err != nil {

@@ -49,11 +49,11 @@ func TestATokenThatWasJustMadeIsRevoked(t *testing.T) {
 	at, other := c.web(leader), c.web((leader+1)%3)
 	other.token = at.token
 	for range 4 {
-		made := at.newToken(obj{})
+		made := at.createToken(obj{})
 		if got := other.ok("POST", "/v1/admin/tokens/revoke", obj{"token": made}); got["revoked"] != true {
 			t.Errorf("revoked: %v", got)
 		}
-		made = at.newToken(obj{})
+		made = at.createToken(obj{})
 		if got := other.ok("POST", "/v1/admin/tokens/limit", obj{"token": made, "max_rps": 100}); got["max_rps"] != 100.0 {
 			t.Errorf("limited: %v", got)
 		}

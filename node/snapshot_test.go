@@ -52,8 +52,8 @@ func cutLog(t *testing.T, c *cluster, lead int) map[string]string {
 	return w.acked
 }
 
-// harmAll changes all files that match a pattern.
-func harmAll(t *testing.T, pattern string, harm func([]byte) []byte) {
+// damageFiles modifies all files that match a pattern.
+func damageFiles(t *testing.T, pattern string, harm func([]byte) []byte) {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) == 0 {
@@ -92,7 +92,7 @@ func TestSnapshotsDamagedAtRest(t *testing.T) {
 				victim := c.leader()
 				acked := cutLog(t, c, victim)
 				c.stop(victim)
-				harmAll(t, filepath.Join(c.cfgs[victim].Home, "raft", "snapshots", "*.snap"), harm)
+				damageFiles(t, filepath.Join(c.cfgs[victim].Home, "raft", "snapshots", "*.snap"), harm)
 				c.open(victim)
 				s, caller := c.service(victim)
 				holds := func() { // always, because its state is ahead of the snapshot that it gets
@@ -137,7 +137,7 @@ func damagedSnapshots(t *testing.T, harm func([]byte) []byte) {
 			s := n.Service().RaftStatus()
 			return s.LastIndex < s.SnapshotIndex+threshold
 		})
-		harmAll(t, filepath.Join(c.cfgs[i].Home, "raft", "snapshots", "*.snap"), harm)
+		damageFiles(t, filepath.Join(c.cfgs[i].Home, "raft", "snapshots", "*.snap"), harm)
 	}
 	c.open(away)
 	c.ready(away)

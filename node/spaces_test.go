@@ -28,7 +28,7 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 	if out := asText(t, admin.ok("GET", gaps, nil)); !strings.Contains(out, "quokka") {
 		t.Errorf("the nodes forgot a question: %s", out)
 	}
-	token := admin.newToken(obj{"label": "billing", "scopes": []string{"read", "write", "owner"},
+	token := admin.createToken(obj{"label": "billing", "scopes": []string{"read", "write", "owner"},
 		"namespaces": []string{"agents/billing/"}})
 	for _, i := range []int{l, (l + 1) % 3} {
 		w, at := c.web(i).with(token), c.nodes[i].Addrs().Wire
@@ -77,7 +77,7 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 		if m := w.metrics(); strings.Contains(m, `db="default"`) {
 			t.Error("metrics count the whole database")
 		}
-		refusedToBound(t, w, at)
+		checkBoundRejected(t, w, at)
 	}
 	if m := admin.ok("GET", "/v1/memory/"+theirs, nil); m["revision"] != 0. || m["consolidation_status"] != "active" {
 		t.Errorf("the token changed what others stored: %v", m)
@@ -96,9 +96,9 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 	}
 }
 
-// refusedToBound calls every operation of the table that cannot be limited to namespaces, on each surface that has
-// it.
-func refusedToBound(t *testing.T, w *web, at string) {
+// checkBoundRejected checks on each surface that every operation of the table that cannot be limited to namespaces is
+// rejected.
+func checkBoundRejected(t *testing.T, w *web, at string) {
 	t.Helper()
 	const bound = "bound to agents/billing/"
 	for _, op := range api.Ops {

@@ -17,9 +17,9 @@ import (
 	"github.com/cairndb/cairn/raft/logstore"
 )
 
-// A platter is a disk that fails like real disks: writes succeed but are lost, and the sync reports the error. Until
+// A faultyDisk is a disk that fails like real disks: writes succeed but are lost, and the sync reports the error. Until
 // then the files are intact.
-type platter struct {
+type faultyDisk struct {
 	logstore.OS
 	mu   sync.Mutex
 	dead string // the file whose syncs fail: the state's, or the log's of that kind
@@ -32,7 +32,7 @@ const (
 )
 
 // broken reports whether a file is broken, and is called at its syncs.
-func (p *platter) broken(name string) error {
+func (p *faultyDisk) broken(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	kind := segments
@@ -46,7 +46,7 @@ func (p *platter) broken(name string) error {
 }
 
 // state wraps every change of the state's files.
-func (p *platter) state(op, _ string, do func() error) error {
+func (p *faultyDisk) state(op, _ string, do func() error) error {
 	if op == "sync" {
 		if err := p.broken(stateFile); err != nil {
 			return err
@@ -55,44 +55,44 @@ func (p *platter) state(op, _ string, do func() error) error {
 	return do()
 }
 
-type platterFile struct {
+type faultyFile struct {
 	logstore.File
-	p    *platter
+	p    *faultyDisk
 	name string
 }
 
-func (f platterFile) Sync() error {
+func (f faultyFile) Sync() error {
 	if err := f.p.broken(f.name); err != nil {
 		return err
 	}
 	return f.File.Sync()
 }
 
-func (f platterFile) WriteAt(b []byte, at int64) (int, error) {
+func (f faultyFile) WriteAt(b []byte, at int64) (int, error) {
 	if f.p.broken(f.name) != nil {
 		return len(b), nil
 	}
 	return f.File.WriteAt(b, at)
 }
 
-func (p *platter) Create(name string) (logstore.File, error) {
+func (p *faultyDisk) Create(name string) (logstore.File, error) {
 	f, err := p.OS.Create(name)
-	return platterFile{f, p, name}, err
+	return faultyFile{f, p, name}, err
 }
 
-func (p *platter) Open(name string) (logstore.File, error) {
+func (p *faultyDisk) Open(name string) (logstore.File, error) {
 	f, err := p.OS.Open(name)
-	return platterFile{f, p, name}, err
+	return faultyFile{f, p, name}, err
 }
 
 // fail breaks files from now on: they accept every write and fail to sync.
-func (p *platter) fail(kind string) {
+func (p *faultyDisk) fail(kind string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dead = kind
 }
 
-func (p *platter) release() { p.fail("") }
+func (p *faultyDisk) release() { p.fail("") }
 
 // TestAFailedSyncLosesNothing breaks the disk under the log or the state of a node, while clients write. The node
 // accepts no more writes, reports the reason and stops; other nodes continue. With a working disk it has everything
@@ -112,9 +112,9 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(fmt.Sprintf("%d nodes/leader %v/%s", tc.nodes, tc.leader, tc.file), func(t *testing.T) {
 			t.Parallel()
-			disks := make([]*platter, tc.nodes)
+			disks := make([]*faultyDisk, tc.nodes)
 			c := startWith(t, tc.nodes, func(i int, cfg *node.Config) {
-				disks[i] = &platter{}
+				disks[i] = &faultyDisk{}
 				cfg.Seams.LogFiles, cfg.Storage.StateStep = disks[i], disks[i].state
 				cfg.Limits.ApplyTimeout, cfg.Raft.Election = 2*time.Second, 3*time.Second
 				// so that other files of log and state are written too
@@ -125,7 +125,7 @@ func TestAFailedSyncLosesNothing(t *testing.T) {
 				victim = (victim + 1) % tc.nodes
 			}
 			defer disks[victim].release()
-			w := writeAll(t, c)
+			w := startWriters(t, c)
 			w.wait(t, 100)
 			disks[victim].fail(tc.file)
 			suite.Receive(t, "the end of a node with a broken disk", c.nodes[victim].Done())
@@ -204,8 +204,8 @@ type writers struct {
 	stop  func()
 }
 
-// writeAll writes through every node's service until stop.
-func writeAll(t *testing.T, c *cluster) *writers {
+// startWriters writes through every node's service until stop.
+func startWriters(t *testing.T, c *cluster) *writers {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &writers{acked: map[string]string{}}
 	var wg sync.WaitGroup

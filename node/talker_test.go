@@ -10,36 +10,36 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// talker exchanges frames with a node without a client library, so it sees each answer as it arrives.
-type talker struct {
+// A rawClient exchanges frames with a node without a client library, so that it sees each answer as it arrives.
+type rawClient struct {
 	t      testing.TB
 	nc     net.Conn
 	in     *wire.Reader
 	stream uint32
 }
 
-func newTalker(t testing.TB, addr string) *talker {
+func newRawClient(t testing.TB, addr string) *rawClient {
 	t.Helper()
-	k := dialTalker(t, addr)
+	k := dialRawClient(t, addr)
 	if f := k.ask(wire.OpAuth, &wire.Auth{Token: secret}); f.Op != wire.OpAuthOK {
 		t.Fatalf("auth: %s", f)
 	}
 	return k
 }
 
-// dialTalker connects without sending a token.
-func dialTalker(t testing.TB, addr string) *talker {
+// dialRawClient connects without sending a token.
+func dialRawClient(t testing.TB, addr string) *rawClient {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { nc.Close() })
-	return &talker{t: t, nc: nc, in: wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)}
+	return &rawClient{t: t, nc: nc, in: wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)}
 }
 
 // send sends a request on its own stream; nil means no payload.
-func (k *talker) send(op wire.Op, m wire.Message) uint32 {
+func (k *rawClient) send(op wire.Op, m wire.Message) uint32 {
 	k.t.Helper()
 	k.stream++
 	b := wire.AppendFrame(nil, wire.Empty(op, k.stream))
@@ -56,7 +56,7 @@ func (k *talker) send(op wire.Op, m wire.Message) uint32 {
 }
 
 // next returns the next frame of any stream.
-func (k *talker) next() wire.Frame {
+func (k *rawClient) next() wire.Frame {
 	k.t.Helper()
 	if err := k.nc.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
 		k.t.Fatal(err)
@@ -69,7 +69,7 @@ func (k *talker) next() wire.Frame {
 }
 
 // ask sends a request and returns the next frame of its stream.
-func (k *talker) ask(op wire.Op, m wire.Message) wire.Frame {
+func (k *rawClient) ask(op wire.Op, m wire.Message) wire.Frame {
 	k.t.Helper()
 	at := k.send(op, m)
 	for {
@@ -80,7 +80,7 @@ func (k *talker) ask(op wire.Op, m wire.Message) wire.Frame {
 }
 
 // event reads an EVENT frame.
-func (k *talker) event() (stream uint32, e wire.Event) {
+func (k *rawClient) event() (stream uint32, e wire.Event) {
 	k.t.Helper()
 	f := k.next()
 	if f.Op != wire.OpEvent {

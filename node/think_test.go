@@ -30,7 +30,7 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	t.Run("stopped", func(t *testing.T) {
 		c := start(t, 3)
 		lead := c.leader()
-		thinksOn(t, c, lead, func() int { c.stop(lead); return c.leader() }, func() { c.open(lead) })
+		checkThinking(t, c, lead, func() int { c.stop(lead); return c.leader() }, func() { c.open(lead) })
 	})
 	t.Run("cut off", func(t *testing.T) {
 		net := newNetwork()
@@ -38,7 +38,7 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 			net.owner[cfg.Addresses.Cluster], cfg.Seams.Dial = i+1, net.dialer(i+1)
 		})
 		lead := c.leader()
-		thinksOn(t, c, lead, func() (next int) {
+		checkThinking(t, c, lead, func() (next int) {
 			net.cut(lead + 1)
 			suite.Eventually(t, "the rest elects another", func() bool {
 				next = slices.IndexFunc(c.nodes, func(n *node.Node) bool {
@@ -51,8 +51,8 @@ func TestALeaderThatFallsWhileThinking(t *testing.T) {
 	})
 }
 
-// thinksOn runs rounds on the leader until it falls, and on the next one until all is read.
-func thinksOn(t *testing.T, c *cluster, lead int, falls func() (next int), comesBack func()) {
+// checkThinking runs rounds on the leader until it falls, and on the next one until all is read.
+func checkThinking(t *testing.T, c *cluster, lead int, falls func() (next int), comesBack func()) {
 	s, caller := c.local(lead)
 	corpus := mindtest.New(7)
 	store(t, s, caller, corpus)

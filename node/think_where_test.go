@@ -41,7 +41,7 @@ func TestFollowersAndThinking(t *testing.T) {
 		said["leader_addr"] == nil {
 		t.Errorf("over HTTP: %d %v", status, said)
 	}
-	raw := newTalker(t, c.nodes[follower].Addrs().Wire)
+	raw := newRawClient(t, c.nodes[follower].Addrs().Wire)
 	if f := raw.ask(wire.OpThink, &wire.Think{RunConflictScan: true}); f.Op != wire.OpReadonlyError {
 		t.Errorf("over the wire: %s", f)
 	}

@@ -37,7 +37,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	w := c.web(0)
-	d := newDrawn(*alikeSeed)
+	d := newGenerator(*alikeSeed)
 	writes, reads := d.operations()
 	for i := range suite.Count(5, 10, 50) {
 		c.atOnce(0, fmt.Sprintf("Dora%d lives in Rome.", i), fmt.Sprintf("Dora%d lives in Paris.", i))
@@ -47,7 +47,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 		d.keep(d.subject[api.Resolve.Op]+".id", x.(obj)["conflict_id"].(string))
 	}
 	l := w.listen("")
-	was := w.elsewhere("")
+	was := w.exportOutside("")
 	done := map[*api.Op]bool{}
 	for range suite.Count(150, 300, 1500) {
 		op := writes[d.IntN(len(writes))]
@@ -62,7 +62,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 		}
 		done[op] = true
 		d.ask(w, d.request(reads[d.IntN(len(reads))]))
-		is := w.elsewhere("")
+		is := w.exportOutside("")
 		about, purged := l.upTo(w.ok("POST", "/v1/relate",
 			obj{"entity": "told", "relationship": "read", "target": "up to here"})["edge_id"].(string))
 		for rid := range is {

@@ -23,8 +23,8 @@ func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	t.Parallel()
 	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.Sweep = time.Hour })
 	owner := c.web(0)
-	reader := owner.with(owner.newToken(obj{"label": "reader"}))
-	crawler := owner.with(owner.newToken(obj{"label": "crawler", "trust": "web", "quarantine": "web"}))
+	reader := owner.with(owner.createToken(obj{"label": "reader"}))
+	crawler := owner.with(owner.createToken(obj{"label": "crawler", "trust": "web", "quarantine": "web"}))
 	events := reader.listen("")
 	for range 2 {
 		owner.ok("POST", "/v1/remember", obj{"text": "Ada brings biscuits to the harbor today"})
@@ -37,7 +37,7 @@ func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 		t.Errorf("the answer does not say that it waits: %v", stored)
 	}
 	byID := []string{"memory", "revisions", "timeline"}
-	if found := slices.DeleteFunc(reader.everyRead(rid, "zwieback"),
+	if found := slices.DeleteFunc(reader.readsContaining(rid, "zwieback"),
 		func(name string) bool { return slices.Contains(byID, name) }); len(found) > 0 {
 		t.Errorf("in quarantine, these show it: %v", found)
 	}
@@ -47,7 +47,7 @@ func TestNoReadHasAMemoryInQuarantine(t *testing.T) {
 	}
 	then := time.Now().UTC().Format(time.RFC3339Nano)
 	owner.ok("POST", "/v1/release", obj{"rid": rid})
-	found := reader.everyRead(rid, "zwieback")
+	found := reader.readsContaining(rid, "zwieback")
 	for _, name := range []string{"recall", "context", "memories", "digest", "chronology", "upcoming", "records", "session",
 		"export", "timeline"} {
 		if !slices.Contains(found, name) {
@@ -79,8 +79,8 @@ func TestTheDoorStampsMemories(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	owner := c.web(0)
-	ada := owner.with(owner.newToken(obj{"label": "ada", "scopes": []string{"read", "write", "owner"}}))
-	bot := owner.with(owner.newToken(obj{"label": "bot"}))
+	ada := owner.with(owner.createToken(obj{"label": "ada", "scopes": []string{"read", "write", "owner"}}))
+	bot := owner.with(owner.createToken(obj{"label": "bot"}))
 	stampOf := func(rid string) string {
 		m := owner.ok("GET", "/v1/memory/"+rid, nil)
 		return fmt.Sprint(m["writer"], " ", m["dialect"], " ", m["trust"])
@@ -144,7 +144,7 @@ func TestAMergeInheritsTheLowestClass(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	owner := c.web(0)
-	crawler := owner.with(owner.newToken(obj{"label": "crawler", "trust": "web"}))
+	crawler := owner.with(owner.createToken(obj{"label": "crawler", "trust": "web"}))
 	first := owner.ok("POST", "/v1/remember", obj{"text": "The staging database of the atlas project runs on port 5433"})["rid"]
 	second := crawler.ok("POST", "/v1/remember", obj{"text": "The staging database of the atlas project runs on port 5433."})["rid"]
 	crawler.ok("POST", "/v1/remember",
@@ -168,7 +168,7 @@ func TestAMergeInheritsTheLowestClass(t *testing.T) {
 	if got, want := strings.Join(chain, ", "), "false false master web false, true false master operator true, false true crawler web true"; got != want {
 		t.Errorf("chain: %s\nwant   %s", got, want)
 	}
-	if got := owner.model("full").says("recall", obj{"query": "staging database port", "limit": 1}); !strings.Contains(got, ", trust: web]") {
+	if got := owner.model("full").text("recall", obj{"query": "staging database port", "limit": 1}); !strings.Contains(got, ", trust: web]") {
 		t.Errorf("a model reads: %s", got)
 	}
 	kettle := owner.ok("POST", "/v1/recall", obj{"query": "kettle", "explain": true})["results"].([]any)[0].(obj)
@@ -183,7 +183,7 @@ func TestALowerClassComesNotFirst(t *testing.T) {
 	t.Parallel()
 	c := start(t, 1)
 	owner := c.web(0)
-	crawler := owner.with(owner.newToken(obj{"label": "crawler", "trust": "web"}))
+	crawler := owner.with(owner.createToken(obj{"label": "crawler", "trust": "web"}))
 	for i, newer := range []*web{crawler, owner} {
 		name := []string{"Ada", "Bob"}[i]
 		old := owner.ok("POST", "/v1/remember", obj{"text": name + " lives in Lisbon."})["rid"]
@@ -209,7 +209,7 @@ func TestPoisonedContext(t *testing.T) {
 	t.Parallel()
 	owner := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Background.NoThink = true }).web(0)
 	as := map[string]*web{"owner": owner,
-		"crawler": owner.with(owner.newToken(obj{"label": "crawler", "trust": "tool", "quarantine": "web"}))}
+		"crawler": owner.with(owner.createToken(obj{"label": "crawler", "trust": "tool", "quarantine": "web"}))}
 	file, err := os.Open(filepath.Join("testdata", "poisoned.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestATokenGivesNoMoreTrustThanItHas(t *testing.T) {
 	t.Parallel()
 	owner := start(t, 1).web(0)
 	scopes := []string{"read", "write", "owner"}
-	low := owner.with(owner.newToken(obj{"trust": "tool", "quarantine": "web", "scopes": scopes}))
+	low := owner.with(owner.createToken(obj{"trust": "tool", "quarantine": "web", "scopes": scopes}))
 	for _, tc := range []struct {
 		asked obj
 		want  string
@@ -288,7 +288,7 @@ func TestATokenGivesNoMoreTrustThanItHas(t *testing.T) {
 	if _, out := low.send("POST", "/v1/admin/tokens", obj{"trust": "web", "quarantine": "operator"}); out["quarantine"] != "operator" {
 		t.Errorf("a stricter quarantine: %v", out)
 	}
-	held := owner.with(owner.newToken(obj{"trust": "web", "quarantine": "web", "scopes": scopes}))
+	held := owner.with(owner.createToken(obj{"trust": "web", "quarantine": "web", "scopes": scopes}))
 	rid := held.ok("POST", "/v1/remember", obj{"text": "let me in"})["rid"]
 	if status, out := held.send("POST", "/v1/release", obj{"rid": rid}); status != 403 || out["code"] != "quarantined" {
 		t.Errorf("it releases itself: %d %v", status, out)

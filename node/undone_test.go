@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// undone undoes the last change of a memory under a key, twice, and requires the same answer both times.
-func (w *web) undone(rid, key string) obj {
+// undo undoes the last change of a memory under a key, twice, and requires the same answer both times.
+func (w *web) undo(rid, key string) obj {
 	w.t.Helper()
 	first, again := w.ok("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": key}), w.ok("POST", "/v1/undo", obj{"rid": rid, "idempotency_key": key})
 	delete(first, "log_index")
@@ -44,20 +44,20 @@ func TestUndoneChangesSupersedeAsBefore(t *testing.T) {
 		}
 	}
 	same("three statements")
-	w.undone(w.ok("POST", "/v1/merge",
+	w.undo(w.ok("POST", "/v1/merge",
 		obj{"rids": []string{middle, other}, "text": "Ada was in Rome, and the harbor is closed"})["rid"].(string), "merge")
 	same("a merge")
-	w.undone(w.ok("POST", "/v1/merge",
+	w.undo(w.ok("POST", "/v1/merge",
 		obj{"rids": []string{newest, middle, oldest}, "text": "Ada has lived in Lisbon, Rome and Oslo"})["rid"].(string), "merge of all")
 	same("a merge of all")
 	w.ok("POST", "/v1/split", obj{"rid": newest, "texts": []string{"Ada is in Oslo", "Oslo is where Ada is"}})
-	w.undone(newest, "split")
+	w.undo(newest, "split")
 	same("a split")
 	w.ok("POST", "/v1/move", obj{"rid": middle, "to": "work"})
-	w.undone(middle, "move")
+	w.undo(middle, "move")
 	same("a move")
 	w.ok("POST", "/v1/correct", obj{"rid": middle, "new_text": "The bridge is painted red", "reason": "r"})
-	w.undone(middle, "correct")
+	w.undo(middle, "correct")
 	same("a correction")
 }
 
@@ -72,7 +72,7 @@ func TestAnUndoTakesBackAWholeCorrection(t *testing.T) {
 	if m := w.ok("GET", "/v1/memory/"+rid, nil); m["superseded_by"] == nil {
 		t.Fatalf("nothing supersedes %v", m)
 	}
-	got := w.undone(rid, "k")
+	got := w.undo(rid, "k")
 	if m := w.ok("GET", "/v1/memory/"+rid, nil); m["text"] != "The bridge is painted red" || m["superseded_by"] != nil ||
 		got["restored"] != 0. {
 		t.Errorf("undone: %v, by the answer %v", m, got)
@@ -95,7 +95,7 @@ func TestWhatWasMergedIsNotCorrected(t *testing.T) {
 	if again := w.ok("POST", "/v1/correct", before); again["revision"] != first["revision"] {
 		t.Errorf("repeated: %v, first %v", again, first)
 	}
-	w.undone(made, "u")
+	w.undo(made, "u")
 	if m := w.ok("GET", "/v1/get?key=/a", nil); m["rid"] != a || m["importance"] != 1. {
 		t.Errorf("the key leads to %v", m)
 	}
@@ -120,7 +120,7 @@ func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 	if got := w.ok("POST", "/v1/correct", obj{"rid": parts[0], "new_text": "Carl lives in Oslo", "reason": "r"}); got["superseded"] == nil {
 		t.Fatalf("a part that supersedes nothing: %v", got)
 	}
-	if undone := w.undone(rid, "k"); toJSON(t, undone["forgotten"]) != toJSON(t, parts) ||
+	if undone := w.undo(rid, "k"); toJSON(t, undone["forgotten"]) != toJSON(t, parts) ||
 		toJSON(t, undone["recalled_again"]) != toJSON(t, []string{rid}) {
 		t.Errorf("undone: %v", undone)
 	}
@@ -131,7 +131,7 @@ func TestCuratedMemoriesAreNamedAlone(t *testing.T) {
 func TestAnUndoBringsTrustBack(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	page := w.with(w.newToken(obj{"label": "page", "trust": "web"}))
+	page := w.with(w.createToken(obj{"label": "page", "trust": "web"}))
 	rid := w.ok("POST", "/v1/remember", obj{"text": "The harbor is closed in winter"})["rid"].(string)
 	of := func(when, text string, trust any) {
 		t.Helper()

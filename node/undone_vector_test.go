@@ -17,7 +17,7 @@ func TestAnUndoKeepsNoVectorOfAnotherText(t *testing.T) {
 		return w.ok("POST", "/v1/remember", obj{"text": text, "embedding": axis(i)})["rid"].(string)
 	}
 	near := func(i int) (rids []string) { // by the vector alone
-		for _, row := range ofKey(w.ok("POST", "/v1/recall", obj{"query": "zzz", "query_embedding": axis(i), "top_k": 10, "skip_reinforce": true}), "results") {
+		for _, row := range objectsIn(w.ok("POST", "/v1/recall", obj{"query": "zzz", "query_embedding": axis(i), "top_k": 10, "skip_reinforce": true}), "results") {
 			rids = append(rids, row["rid"].(string))
 		}
 		slices.Sort(rids)

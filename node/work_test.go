@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// said returns the contents of a namespace's turns on a node.
-func (w *web) said(namespace string) (all []string) {
+// texts returns the contents of a namespace's turns on a node.
+func (w *web) texts(namespace string) (all []string) {
 	for _, turn := range w.ok("GET", "/v1/conversation/recent?consistency=linearizable&limit=1000&namespace="+namespace,
 		nil)["turns"].([]any) {
 		all = append(all, turn.(map[string]any)["content"].(string))
@@ -38,12 +38,12 @@ func TestTurnsOfManyNodes(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	first := c.web(0).said("talk")
+	first := c.web(0).texts("talk")
 	if len(first) != keep {
 		t.Fatalf("%d turns are kept, want %d: %v", len(first), keep, first)
 	}
 	for i := range c.nodes {
-		if got := c.web(i).said("talk"); !slices.Equal(got, first) {
+		if got := c.web(i).texts("talk"); !slices.Equal(got, first) {
 			t.Errorf("node %d has %v, node 1 has %v", i+1, got, first)
 		}
 		own := slices.DeleteFunc(slices.Clone(first), func(s string) bool { return !strings.HasPrefix(s, fmt.Sprintf("node %d ", i)) })
@@ -54,7 +54,7 @@ func TestTurnsOfManyNodes(t *testing.T) {
 	if got := c.web(1).ok("POST", "/v1/conversation/clear", obj{"namespace": "talk"})["turns"]; got != float64(keep) {
 		t.Errorf("%v turns were cleared", got)
 	}
-	if got := c.web(2).said("talk"); len(got) != 0 {
+	if got := c.web(2).texts("talk"); len(got) != 0 {
 		t.Errorf("after clearing: %v", got)
 	}
 	c.agree()
@@ -123,7 +123,7 @@ func TestTurnsAtTheQuota(t *testing.T) {
 	if status, said := turn(3); status != http.StatusOK {
 		t.Errorf("%d %v", status, said)
 	}
-	if got := w.said(""); !slices.Equal(got, []string{"turn 2", "turn 3"}) {
+	if got := w.texts(""); !slices.Equal(got, []string{"turn 2", "turn 3"}) {
 		t.Errorf("%v", got)
 	}
 	if status, said := w.send("POST", "/v1/tasks", obj{"title": "one more"}); status != http.StatusTooManyRequests {

@@ -43,7 +43,7 @@ func siftAsk(ctx context.Context, socket, request string) (m map[string]any, err
 }
 
 // siftInTime repeats a request until it is accepted, because hooks get an error after one second if a busy machine
-// takes longer. A capture that was stored meanwhile gets the same answer.
+// takes longer. If the capture was stored meanwhile, the answer is the same.
 func siftInTime(ctx context.Context, socket, request string) (m map[string]any, err error) {
 	for begin := time.Now(); time.Since(begin) < suite.Patience; sleep(ctx, 20*time.Millisecond) {
 		var no *sift.Refusal
