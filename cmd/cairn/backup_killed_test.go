@@ -46,13 +46,13 @@ func TestOneBackupWritesADirectory(t *testing.T) {
 	slow := func() (wait func() (string, error), kill func()) {
 		hold.Store(true)
 		c := cairntest.Command(t.Context(), "backup", "--to", backups, "--endpoints", front.URL, "--home", home)
-		var said bytes.Buffer
-		c.Stdout, c.Stderr = &said, &said
+		var output bytes.Buffer
+		c.Stdout, c.Stderr = &output, &output
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
 		<-downloads
-		return func() (string, error) { err := c.Wait(); return said.String(), err }, func() { c.Process.Kill() }
+		return func() (string, error) { err := c.Wait(); return output.String(), err }, func() { c.Process.Kill() }
 	}
 	second := func() (string, error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

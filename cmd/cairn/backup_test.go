@@ -136,19 +136,19 @@ func TestPointInTime(t *testing.T) {
 	suite.NotShort(t, "many commands, each a process")
 	p, home := cairntest.StartDev(t)
 	backups := filepath.Join(t.TempDir(), "backups")
-	said := func(text string) {
+	remember := func(text string) {
 		t.Helper()
 		if _, code := cairntest.Run(t, "remember", text, "--home", home); code != 0 {
 			t.Fatalf("not remembered: %q", text)
 		}
 	}
-	said("before the first backup")
+	remember("before the first backup")
 	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home)
-	said("the first of two")
+	remember("the first of two")
 	var between uint64
 	suite.Eventually(t, "a status", func() bool { s, ok := statusOf(t, p); between = uint64(s.Applied); return ok })
 	cut := time.Now()
-	said("the second of two")
+	remember("the second of two")
 	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home)
 	nothing := func() bool {
 		return jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", home).Path == ""
@@ -257,26 +257,26 @@ func TestAnIncrementalBackupLeadsOverAPurge(t *testing.T) {
 		}
 		return out
 	}
-	said := func(text, db string) { t.Helper(); run("remember", text, "--db", db, "--home", source) }
+	remember := func(text, db string) { t.Helper(); run("remember", text, "--db", db, "--home", source) }
 	applied := func() (at oplog.Index) {
 		suite.Eventually(t, "a status", func() bool { s, ok := statusOf(t, p); at = oplog.Index(s.Applied); return ok })
 		return at
 	}
 	run("db", "create", "other", "--home", source)
-	said("Quixotelyn Vandermarck works at Zorblax Industries", "default")
-	said("the neighbour's first", "other")
+	remember("Quixotelyn Vandermarck works at Zorblax Industries", "default")
+	remember("the neighbour's first", "other")
 	jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", source)
-	said("Quixotelyn moves to Lisbon", "default")
-	said("the neighbour's second", "other")
+	remember("Quixotelyn moves to Lisbon", "default")
+	remember("the neighbour's second", "other")
 	var purged api.Purged
 	tg := cli.Target{Endpoints: []string{p.Line.HTTP}, TokenFile: filepath.Join(source, "token"), Timeout: time.Minute}
 	if err := tg.GetAt(t.Context(), "POST", p.Line.HTTP+"/v1/admin/purge",
 		map[string]any{"before": time.Now().Add(time.Minute).UTC().Format(time.RFC3339)}, &purged); err != nil || purged.Count != 2 {
 		t.Fatalf("purge: %+v, %v", purged, err)
 	}
-	said("what is said after the purge", "default")
+	remember("what is said after the purge", "default")
 	point := applied()
-	said("the neighbour's third", "other")
+	remember("the neighbour's third", "other")
 	done := jsonOf[transfer.BackupDone](t, "backup", "--to", backups, "--home", source)
 	if found := findMarked(t, backups); done.Since == 0 || len(found) != 1 || strings.Contains(found[0], filepath.Base(done.Path)) {
 		t.Fatalf("the backup behind the purge is %+v; the purged word is in %v", done, found)

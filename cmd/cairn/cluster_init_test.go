@@ -212,17 +212,17 @@ func TestCertificatesStayWhereNothingIsMade(t *testing.T) {
 		return string(raw)
 	}
 	initialize := []string{"cluster", "init", "--node-id", "1", "--tls", "-o", file, "--advertise"}
-	if code, _, said := cairn(t, append(initialize, "db1.example:7440")...); code != cli.ExitOK {
-		t.Fatalf("exit %d: %s", code, said)
+	if code, _, stderr := cairn(t, append(initialize, "db1.example:7440")...); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	before := read()
-	if code, _, said := cairn(t, append(initialize, "db2.example:7440")...); code != cli.ExitFailed ||
-		!strings.Contains(said, "move it away") {
-		t.Errorf("a second init: exit %d, %s", code, said)
+	if code, _, stderr := cairn(t, append(initialize, "db2.example:7440")...); code != cli.ExitFailed ||
+		!strings.Contains(stderr, "move it away") {
+		t.Errorf("a second init: exit %d, %s", code, stderr)
 	}
-	if code, _, said := cairn(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "1", "--days",
+	if code, _, stderr := cairn(t, "cluster", "cert", "--dir", filepath.Join(dir, "tls"), "--node-id", "1", "--days",
 		"0"); code != cli.ExitUsage {
-		t.Errorf("a certificate of no day: exit %d, %s", code, said)
+		t.Errorf("a certificate of no day: exit %d, %s", code, stderr)
 	}
 	if read() != before {
 		t.Error("the certificate was replaced")

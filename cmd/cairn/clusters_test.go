@@ -153,29 +153,29 @@ func leaderOf(t testing.TB, nodes []*cairntest.Node) (i int) {
 // before.
 func sameState(t testing.TB, nodes []*cairntest.Node) {
 	t.Helper()
-	if said := stateDifference(t, nodes); said != "" {
-		t.Fatalf("states differ, or there is no leader:\n%s", said)
+	if differences := stateDifference(t, nodes); differences != "" {
+		t.Fatalf("states differ, or there is no leader:\n%s", differences)
 	}
 }
 
 // stateDifference describes how the states of the nodes differ, or returns "" once they are equal.
-func stateDifference(t testing.TB, nodes []*cairntest.Node) (said string) {
+func stateDifference(t testing.TB, nodes []*cairntest.Node) (differences string) {
 	t.Helper()
 	if suite.Within(suite.Patience, func() bool {
-		said = ""
+		differences = ""
 		states := map[string]bool{}
 		all, led := true, false
 		for _, p := range nodes {
 			s, ok := statusOf(t, p)
 			all, led = all && ok, led || s.Role == "Leader"
-			said += fmt.Sprintf("node %d (%s, answers: %t) at %d: %s\n", p.Line.NodeID, s.Role, ok, s.SumIndex, s.Sum)
+			differences += fmt.Sprintf("node %d (%s, answers: %t) at %d: %s\n", p.Line.NodeID, s.Role, ok, s.SumIndex, s.Sum)
 			states[fmt.Sprint(s.SumIndex, s.Sum)] = true
 		}
 		return all && led && len(states) == 1
 	}) {
 		return ""
 	}
-	return said
+	return differences
 }
 
 // exportedBy returns the memories that a node exports, as a map from id to text.

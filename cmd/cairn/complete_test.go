@@ -17,8 +17,8 @@ func TestCompletion(t *testing.T) {
 	cairntest.StartDevIn(t, home)
 	for _, args := range [][]string{{"db", "create", "work"}, {"remember", "Alice leads payments", "--namespace", "team"},
 		{"relate", "Alice", "leads", "payments"}} {
-		if code, _, said := cairn(t, args...); code != 0 {
-			t.Fatalf("%v: %s", args, said)
+		if code, _, stderr := cairn(t, args...); code != 0 {
+			t.Fatalf("%v: %s", args, stderr)
 		}
 	}
 	_, rids, _ := cairn(t, "list", "--json")

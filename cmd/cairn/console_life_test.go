@@ -209,19 +209,19 @@ func TestConsoleRecalls(t *testing.T) {
 		click(`.results + .row button`), waitTrue(`document.querySelectorAll("article.result").length === 16`))
 	const added = `[...document.querySelectorAll(".sum")].map((s) => [...s.querySelectorAll("b")].map((b) => Math.round(10 * Number(b.textContent.replace("−", "-").replace(/[^0-9.-]/g, ""))))).filter((n) => n.slice(0, -1).reduce((a, b) => a + b, 0) !== n.at(-1) || n.length < 2).length`
 	var seen, wrong int
-	var said string
+	var text string
 	p.step("answer", chromedp.Navigate(p.base+"/#recall"), waitTrue(`document.querySelectorAll("article.result").length === 8`),
 		chromedp.SendKeys(`input[name=q]`, "which tent stands by the river in the rain\n", chromedp.ByQuery),
 		waitTrue(`document.querySelectorAll(".score").length === 8`),
 		chromedp.Evaluate(`[...document.querySelectorAll("article.result")].filter((e) => e.getBoundingClientRect().bottom <= innerHeight).length`,
 			&seen), chromedp.Evaluate(`document.querySelectorAll(".score").forEach((b) => b.click())`, nil),
 		waitTrue(`document.querySelectorAll(".sum").length === 8`),
-		chromedp.Evaluate(added, &wrong), chromedp.Text(`main`, &said, chromedp.ByQuery), screenshots(p.dir, "recall-sums"))
+		chromedp.Evaluate(added, &wrong), chromedp.Text(`main`, &text, chromedp.ByQuery), screenshots(p.dir, "recall-sums"))
 	if seen != 8 || wrong != 0 {
-		t.Errorf("%d results on a screen of 900 pixels; the parts of %d scores do not add up: %s", seen, wrong, said)
+		t.Errorf("%d results on a screen of 900 pixels; the parts of %d scores do not add up: %s", seen, wrong, text)
 	}
-	if strings.Contains(said, "fts_sourced") || !strings.Contains(said, "same words") {
-		t.Errorf("reasons: %s", said)
+	if strings.Contains(text, "fts_sourced") || !strings.Contains(text, "same words") {
+		t.Errorf("reasons: %s", text)
 	}
 	// The first answer arrives after the answer with a filter; the button is disabled until the request has ended.
 	const slow = `{ const go = fetch; window.fetch = async (path, o) => { const r = await go(path, o); if (path.startsWith("/v1/recall") && !window.release) await new Promise((yes) => { window.release = yes; }); return r; }; }`
@@ -232,9 +232,9 @@ func TestConsoleRecalls(t *testing.T) {
 		waitTrue(`window.release`), chromedp.Evaluate(filter, nil),
 		waitTrue(`document.querySelector("main").textContent.includes("Nothing is known")`),
 		chromedp.Evaluate(`window.release()`, nil), waitTrue(`!document.querySelector("form.ask button.primary").disabled`),
-		chromedp.Text(`main`, &said, chromedp.ByQuery))
-	if !strings.Contains(said, "Nothing is known") {
-		t.Errorf("the answer to an earlier question stands: %s", said)
+		chromedp.Text(`main`, &text, chromedp.ByQuery))
+	if !strings.Contains(text, "Nothing is known") {
+		t.Errorf("the answer to an earlier question stands: %s", text)
 	}
 	p.step("by its address", chromedp.Navigate(p.base+"/#recall/?q=which+tent"), chromedp.Reload(),
 		waitTrue(`document.querySelector("input[name=q]")?.value.startsWith("which tent") && document.querySelectorAll(".score").length === 8`),
@@ -253,12 +253,12 @@ func TestConsoleDrawsThePastThatWasAskedFor(t *testing.T) {
 		return chromedp.Evaluate(fmt.Sprintf(`{ const s = document.querySelector("select[aria-label='How far back']"); s.value = "%d"; s.dispatchEvent(new Event("change")); }`,
 			minutes), nil)
 	}
-	var said string
+	var text string
 	p.step("the past", chromedp.Navigate(p.base+"/#metrics"), see(`.past section.chart`), chromedp.Evaluate(slow, nil),
 		choose(360), waitTrue(`window.release`), choose(60), waitTrue(`window.drawn60`),
-		chromedp.Evaluate(`window.release()`, nil), waitTrue(`window.drawn360`), chromedp.Text(`.past .legend`, &said, chromedp.ByQuery))
-	if !strings.Contains(said, "60 minutes") || strings.Contains(said, "360") {
-		t.Errorf("an hour was asked for, and drawn is %q", said)
+		chromedp.Evaluate(`window.release()`, nil), waitTrue(`window.drawn360`), chromedp.Text(`.past .legend`, &text, chromedp.ByQuery))
+	if !strings.Contains(text, "60 minutes") || strings.Contains(text, "360") {
+		t.Errorf("an hour was asked for, and drawn is %q", text)
 	}
 }
 
@@ -270,14 +270,14 @@ func TestConsoleCorrectsWhatWasChanged(t *testing.T) {
 	p := openConsole(t)
 	const text = "The ferry leaves at nine.\r\nIt comes back at ten."
 	rid, _ := p.ask("POST", "/v1/remember", map[string]any{"text": text})["rid"].(string)
-	var said string
+	var shown string
 	p.step("correct", chromedp.Navigate(p.base+"/#memory/"+rid), see(`article details summary`),
 		click(`article details summary`), chromedp.SetValue(`article input[aria-label=Importance]`, "0.9", chromedp.ByQuery),
 		chromedp.SendKeys(`article input[aria-label=Reason]`, "it matters", chromedp.ByQuery),
 		click(`article details button.primary`), see(`[data-event=corrected]`),
 		chromedp.Evaluate(`new Promise((said) => setTimeout(() => said(document.getElementById("toast").textContent)))`,
-			&said, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
-	if m := p.ask("GET", "/v1/memory/"+rid, nil); m["text"] != text || m["importance"] != 0.9 || said != "Corrected" {
-		t.Errorf("%q of importance %v, and the page says %q", m["text"], m["importance"], said)
+			&shown, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	if m := p.ask("GET", "/v1/memory/"+rid, nil); m["text"] != text || m["importance"] != 0.9 || shown != "Corrected" {
+		t.Errorf("%q of importance %v, and the page says %q", m["text"], m["importance"], shown)
 	}
 }

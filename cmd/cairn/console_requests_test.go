@@ -53,11 +53,11 @@ func TestConsoleRequests(t *testing.T) {
 	}
 
 	// A missing required field prevents the request.
-	var said string
+	var text string
 	p.step("required", chromedp.Navigate(p.base+"/#requests/get_claims"), see(`[data-operation=get_claims]`),
-		click(`form[data-operation] button.primary`), see(`#toast.bad`), chromedp.Text(`#toast`, &said, chromedp.ByQuery))
-	if said != "entity is required." {
-		t.Errorf("it says %q", said)
+		click(`form[data-operation] button.primary`), see(`#toast.bad`), chromedp.Text(`#toast`, &text, chromedp.ByQuery))
+	if text != "entity is required." {
+		t.Errorf("it says %q", text)
 	}
 
 	// A stream is shown as it arrives, until it is stopped.
@@ -90,9 +90,9 @@ func TestConsoleRequestsAsCode(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	p := openConsole(t)
-	said := "it's \"here\": $HOME, `tick`, \\n is no line, ünïcode 🪨"
+	text := "it's \"here\": $HOME, `tick`, \\n is no line, ünïcode 🪨"
 	p.step("fill in", chromedp.Navigate(p.base+"/#requests/remember"), see(`#body-text`),
-		chromedp.SetValue(`#body-text`, said, chromedp.ByQuery), chromedp.SetValue(`#body-importance`, "0.25", chromedp.ByQuery))
+		chromedp.SetValue(`#body-text`, text, chromedp.ByQuery), chromedp.SetValue(`#body-importance`, "0.25", chromedp.ByQuery))
 	for _, c := range []struct {
 		language, file string
 		run            []string
@@ -122,7 +122,7 @@ func TestConsoleRequestsAsCode(t *testing.T) {
 			t.Errorf("%s: %v: %s\n%s", c.language, err, out, code)
 			continue
 		}
-		if m := p.ask("GET", "/v1/memory/"+stored.RID, nil); m["text"] != said || m["importance"] != 0.25 {
+		if m := p.ask("GET", "/v1/memory/"+stored.RID, nil); m["text"] != text || m["importance"] != 0.25 {
 			t.Errorf("%s stored %q of importance %v", c.language, m["text"], m["importance"])
 		}
 	}

@@ -38,13 +38,13 @@ func TestSignInLinkOfDev(t *testing.T) {
 	if at != "#recall" {
 		t.Errorf("the address is %q", at)
 	}
-	var said string
+	var text string
 	if err := chromedp.Run(ctx, chromedp.Evaluate(`sessionStorage.clear()`, nil), chromedp.Navigate("about:blank"),
 		chromedp.Navigate(link), see(`.signin .wrong`), waitTrue(`document.querySelector(".signin .wrong").textContent !== ""`),
-		chromedp.Text(`.signin .wrong`, &said, chromedp.ByQuery)); err != nil {
+		chromedp.Text(`.signin .wrong`, &text, chromedp.ByQuery)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(said, "has been used") {
-		t.Errorf("the second time it says %q", said)
+	if !strings.Contains(text, "has been used") {
+		t.Errorf("the second time it says %q", text)
 	}
 }

@@ -290,9 +290,9 @@ func TestConsole(t *testing.T) {
 	}
 
 	step("log", chromedp.Navigate(page+"/#log"), see(`ol.log li`))
-	said := gateway(t, leader, token, "POST", "/v1/remember", map[string]any{"text": "while the log is watched"})
+	stored := gateway(t, leader, token, "POST", "/v1/remember", map[string]any{"text": "while the log is watched"})
 	step("live log", waitTrue(fmt.Sprintf(`document.querySelector("ol [data-id='%s']")?.textContent === "while the log is watched"`,
-		said["rid"])), screenshots(dir, "log"))
+		stored["rid"])), screenshots(dir, "log"))
 	const lines = `document.querySelector(".past section.chart").querySelectorAll("path[data-node]")`
 	step("the past of all nodes", chromedp.Navigate(page+"/#metrics"), see(`.past section.chart`),
 		waitTrue(`[...`+lines+`].filter((p) => p.getAttribute("d").startsWith("M") && p.getAttribute("d") !== "M0,0").length === 3`),

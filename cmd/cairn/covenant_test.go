@@ -240,14 +240,14 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 	}](t, c, map[string]any{"kind": "recent_capabilities"})
 	self := held.Capabilities[0].Capability.Subject
 	var cores [][]byte
-	var said bytes.Buffer
+	var output bytes.Buffer
 	ask := func(request map[string]any) {
 		t.Helper()
 		answer := covenantAsked[json.RawMessage](t, c, request)
 		if bytes.Contains(answer, []byte(`"kind":"error"`)) {
 			t.Fatalf("%v: %s", request["kind"], answer)
 		}
-		said.Write(answer)
+		output.Write(answer)
 	}
 	for i, form := range secretForms {
 		for k, place := range secretPlaces {
@@ -272,7 +272,7 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 	if err := p.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if n := bytes.Count(said.Bytes(), []byte("[REDACTED")); n < 5*len(cores) {
+	if n := bytes.Count(output.Bytes(), []byte("[REDACTED")); n < 5*len(cores) {
 		t.Errorf("%d masks in what was answered", n)
 	}
 	look := func(name string, b []byte) {
@@ -282,7 +282,7 @@ func TestCovenantKeepsNoSecrets(t *testing.T) {
 			}
 		}
 	}
-	look("the answers", said.Bytes())
+	look("the answers", output.Bytes())
 	look("the log", p.Log.Bytes())
 	files := 0
 	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {

@@ -24,9 +24,9 @@ func TestDebugBundle(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "b.tar.gz")
-	if said, code := cairntest.Run(t, "debug", "bundle", "--home", home, "-o", out, "--json"); code != 0 ||
-		!strings.Contains(said, `"file": "`) {
-		t.Fatalf("exit %d, %s", code, said)
+	if output, code := cairntest.Run(t, "debug", "bundle", "--home", home, "-o", out, "--json"); code != 0 ||
+		!strings.Contains(output, `"file": "`) {
+		t.Fatalf("exit %d, %s", code, output)
 	}
 	f, err := os.Open(out)
 	if err != nil {

@@ -151,8 +151,8 @@ func (d *dialectCluster) stringd(t *testing.T) {
 		t.Errorf("think on a follower: %s", got)
 	}
 	suite.Eventually(t, "a follower that names its leader", func() bool {
-		said, _ := stringExec(t, d.nodes[(leaderOf(t, d.nodes)+1)%3], "/cluster")
-		return strings.Contains(said, "(follower)") && strings.Contains(said, " leader ")
+		answer, _ := stringExec(t, d.nodes[(leaderOf(t, d.nodes)+1)%3], "/cluster")
+		return strings.Contains(answer, "(follower)") && strings.Contains(answer, " leader ")
 	})
 }
 
@@ -214,9 +214,9 @@ func (d *dialectCluster) withoutLeader(t *testing.T) {
 		_, err := covenantAsks[any](c, map[string]any{"kind": "submit_intent", "text": "while there is a quorum"})
 		return err == nil
 	})
-	said := fmt.Sprint(covenantAsked[covenantRecords](t, c, map[string]any{"kind": "search_memory", "query": "heron"}).Records)
-	if !strings.Contains(said, "the heron flew over") || !strings.Contains(said, "the heron came back") {
-		t.Errorf("what the other dialects stored is not found: %s", said)
+	answer := fmt.Sprint(covenantAsked[covenantRecords](t, c, map[string]any{"kind": "search_memory", "query": "heron"}).Records)
+	if !strings.Contains(answer, "the heron flew over") || !strings.Contains(answer, "the heron came back") {
+		t.Errorf("what the other dialects stored is not found: %s", answer)
 	}
 }
 

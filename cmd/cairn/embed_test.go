@@ -46,7 +46,7 @@ func startMirror(t *testing.T) (mirror, from string) {
 }
 
 // cairn runs a command in this process.
-func cairn(t *testing.T, args ...string) (code int, out, said string) {
+func cairn(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
@@ -57,21 +57,21 @@ func TestEmbedVerbs(t *testing.T) {
 	suite.Full(t)
 	mirror, from := startMirror(t)
 	home := filepath.Join(t.TempDir(), "h")
-	if code, _, said := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed ||
-		!strings.Contains(said, "hint: `cairn embed fetch small --home "+private.Quote(home)+"`") {
-		t.Errorf("a model that is not here: exit %d, %s", code, said)
+	if code, _, stderr := cairn(t, "embed", "test", "small", "--home", home); code != cli.ExitFailed ||
+		!strings.Contains(stderr, "hint: `cairn embed fetch small --home "+private.Quote(home)+"`") {
+		t.Errorf("a model that is not here: exit %d, %s", code, stderr)
 	}
-	code, _, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", "http://127.0.0.1:1")
+	code, _, stderr := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", "http://127.0.0.1:1")
 	part := filepath.Join(home, "models", "small.part")
-	if code != cli.ExitFailed || !strings.Contains(said, "into "+part) ||
-		!strings.Contains(said, "https://huggingface.co/test/small/resolve/abc/model.safetensors") {
-		t.Errorf("without a network: exit %d, %s", code, said)
+	if code != cli.ExitFailed || !strings.Contains(stderr, "into "+part) ||
+		!strings.Contains(stderr, "https://huggingface.co/test/small/resolve/abc/model.safetensors") {
+		t.Errorf("without a network: exit %d, %s", code, stderr)
 	}
-	code, out, said := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", mirror, "--json")
+	code, out, stderr := cairn(t, "embed", "fetch", "small", "--home", home, "--mirror", mirror, "--json")
 	var fetched model.FetchResult
 	if err := json.Unmarshal([]byte(out), &fetched); code != 0 || err != nil || !fetched.Fetched ||
 		fetched.Dir != filepath.Join(home, "models", "small") {
-		t.Fatalf("exit %d, %v: %s%s", code, err, out, said)
+		t.Fatalf("exit %d, %v: %s%s", code, err, out, stderr)
 	}
 	code, out, _ = cairn(t, "embed", "list", "--home", home, "--json")
 	var list []model.ListedModel
@@ -88,16 +88,16 @@ func TestEmbedVerbs(t *testing.T) {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	for _, named := range []string{"small", from} {
-		code, out, said := cairn(t, "embed", "test", named, "--home", home, "--json")
+		code, out, stderr := cairn(t, "embed", "test", named, "--home", home, "--json")
 		var tried model.TestResult
 		if err := json.Unmarshal([]byte(out), &tried); code != 0 || err != nil || tried.Dim != 64 || len(tried.Nearest) != 5 ||
 			tried.Nearest[0].Cosine < tried.Nearest[4].Cosine || tried.TextsSecond <= 0 {
-			t.Errorf("%s: exit %d, %v: %s%s", named, code, err, out, said)
+			t.Errorf("%s: exit %d, %v: %s%s", named, code, err, out, stderr)
 		}
 	}
 	for _, args := range [][]string{{"embed", "fetch", "nonesuch"}, {"embed", "fetch", "small", "--mirror", "ftp://x"}} {
-		if code, _, said := cairn(t, args...); code != cli.ExitUsage {
-			t.Errorf("%v: exit %d, %s", args, code, said)
+		if code, _, stderr := cairn(t, args...); code != cli.ExitUsage {
+			t.Errorf("%v: exit %d, %s", args, code, stderr)
 		}
 	}
 }
@@ -154,9 +154,9 @@ func TestEmbedUse(t *testing.T) {
 	}
 	refused := func(what, hint string, args ...string) {
 		t.Helper()
-		if code, _, said := cairn(t, append([]string{"embed", "use", "default", "--home", home}, args...)...); code == 0 ||
-			!strings.Contains(said, hint) {
-			t.Errorf("%s: exit %d, %s", what, code, said)
+		if code, _, stderr := cairn(t, append([]string{"embed", "use", "default", "--home", home}, args...)...); code == 0 ||
+			!strings.Contains(stderr, hint) {
+			t.Errorf("%s: exit %d, %s", what, code, stderr)
 		}
 	}
 	refused("a node that is configured with no model", "--embed")
@@ -174,8 +174,8 @@ func TestEmbedUse(t *testing.T) {
 	if is := use("none"); is.Embedder == nil || *is.Embedder != "none" || is.Done != 0 {
 		t.Errorf("none: %+v", is)
 	}
-	if code, out, said := cairn(t, "embed", "use", "default", "builtin", "--home", home); code != 0 ||
+	if code, out, stderr := cairn(t, "embed", "use", "default", "builtin", "--home", home); code != 0 ||
 		!strings.Contains(out, fmt.Sprintf("%d of %d", stored, stored)) {
-		t.Errorf("from none: exit %d, %s%s", code, out, said)
+		t.Errorf("from none: exit %d, %s%s", code, out, stderr)
 	}
 }

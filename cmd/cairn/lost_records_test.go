@@ -107,11 +107,11 @@ func TestRecordsThatTheClusterLostAreImported(t *testing.T) {
 	}
 	imports := cairntest.Command(t.Context(), "recover", "--config", old.Args[3], "--import-lost", log)
 	out, err := imports.CombinedOutput()
-	said := string(out)
+	output := string(out)
 	if code := imports.ProcessState.ExitCode(); code != cli.ExitFailed ||
-		!strings.Contains(said, "entries imported, 0 were there already") ||
-		!strings.Contains(said, "1 entries were refused; their records stay in "+kept[0]) {
-		t.Fatalf("exit %d, %v: %s", code, err, said)
+		!strings.Contains(output, "entries imported, 0 were there already") ||
+		!strings.Contains(output, "1 entries were refused; their records stay in "+kept[0]) {
+		t.Fatalf("exit %d, %v: %s", code, err, output)
 	}
 	sameState(t, nodes)
 	for _, p := range nodes {

@@ -97,8 +97,8 @@ func TestMCPOverStdio(t *testing.T) {
 	if err != nil || r.IsError {
 		t.Fatalf("remember: %v %v", r, err)
 	}
-	if said := r.Content[0].(*mcp.TextContent).Text; said != "rid: #1\n" {
-		t.Errorf("remember: %q", said)
+	if text := r.Content[0].(*mcp.TextContent).Text; text != "rid: #1\n" {
+		t.Errorf("remember: %q", text)
 	}
 	r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "recall", Arguments: map[string]any{"query": "where is the kettle"}})
 	if err != nil || r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "- [#1, ") {
@@ -196,9 +196,9 @@ func TestServerMemoryIsImported(t *testing.T) {
 		!reflect.DeepEqual(got, wanted) {
 		t.Errorf("got %s, %v\nwant %s", b, err, want)
 	}
-	if said := ask("core", "recall",
-		map[string]any{"query": "what does Ada drink"}).Content[0].(*mcp.TextContent).Text; !strings.Contains(said,
+	if text := ask("core", "recall",
+		map[string]any{"query": "what does Ada drink"}).Content[0].(*mcp.TextContent).Text; !strings.Contains(text,
 		`"server-memory" in "server-memory": "Ada: drinks tea"`) {
-		t.Errorf("recall: %s", said)
+		t.Errorf("recall: %s", text)
 	}
 }

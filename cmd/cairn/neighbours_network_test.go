@@ -207,7 +207,7 @@ func neighbourOverHTTP(t *testing.T, url string, token *string, body string) str
 func neighbourOnWire(t *testing.T, addr string, token *string, write bool) string {
 	t.Helper()
 	s := meet(t, addr)
-	var said strings.Builder
+	var answers strings.Builder
 	exchange := func(op wire.Op, m wire.Message) {
 		b, err := wire.AppendPack(nil, op, 1, m, true)
 		if err != nil {
@@ -217,7 +217,7 @@ func neighbourOnWire(t *testing.T, addr string, token *string, write bool) strin
 			return // the node has ended the connection
 		}
 		if f, err := s.r.Next(); err == nil {
-			fmt.Fprintf(&said, "%s %s\n", f.Op, f.Payload)
+			fmt.Fprintf(&answers, "%s %s\n", f.Op, f.Payload)
 		}
 	}
 	if token != nil {
@@ -225,24 +225,24 @@ func neighbourOnWire(t *testing.T, addr string, token *string, write bool) strin
 	}
 	if write {
 		m := wire.NewRemember("a mark")
-		if token != nil && strings.Contains(said.String(), "theirs") { // allowed in its own database
+		if token != nil && strings.Contains(answers.String(), "theirs") { // allowed in its own database
 			exchange(wire.OpSelectDB, &wire.Name{Name: "default"})
-			return said.String()
+			return answers.String()
 		}
 		exchange(wire.OpRemember, &m)
-		return said.String()
+		return answers.String()
 	}
 	exchange(wire.OpSelectDB, &wire.Name{Name: "default"})
 	exchange(wire.OpRecall, &wire.Recall{Query: "canary gate", TopK: 10})
-	return said.String()
+	return answers.String()
 }
 
 func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) string {
 	t.Helper()
 	s := meet(t, addr)
-	said := ""
+	answer := ""
 	if token != nil {
-		said = s.ask(wire.OpClusterHello,
+		answer = s.ask(wire.OpClusterHello,
 			&wire.ClusterHello{NodeID: 9, Role: raft.RoleVoter, ClusterSecret: *token, AdvertiseAddr: "127.0.0.1:1",
 				ProtocolVersion: wire.Version})
 	}
@@ -252,7 +252,7 @@ func neighbourAsPeer(t *testing.T, addr string, token *string, write bool) strin
 		op, m = wire.OpOplogPush, &wire.OplogPush{Database: "default",
 			Ops: []wire.OplogEntry{{OpID: "a mark", OpType: "record", Payload: []byte(`{}`), HLC: make([]byte, 16)}}}
 	}
-	return said + "\n" + s.ask(op, m)
+	return answer + "\n" + s.ask(op, m)
 }
 
 // writeTraces returns everything that a write would alter in a single node: the end of the log, the memories and the

@@ -98,25 +98,25 @@ func TestAnonymousFloodsHoldNoMemory(t *testing.T) {
 				head += "Authorization: Bearer " + f.token + "\r\n"
 			}
 			var mu sync.Mutex
-			said := map[string]int{}
+			answers := map[string]int{}
 			began := time.Now()
 			grew := anonymousFlood(t, p, addr, 300, head+"\r\n", f.body, func(answer string) {
 				line, _, _ := strings.Cut(answer, "\r\n")
 				mu.Lock()
 				defer mu.Unlock()
-				said[line]++
+				answers[line]++
 			})
-			t.Logf("memory grew by %d MiB in %s; answers: %v", grew>>20, time.Since(began).Round(time.Millisecond), said)
+			t.Logf("memory grew by %d MiB in %s; answers: %v", grew>>20, time.Since(began).Round(time.Millisecond), answers)
 			if grew > floodMemory {
 				t.Errorf("memory grew by %d MiB", grew>>20)
 			}
-			for line := range said {
+			for line := range answers {
 				ok := strings.Contains(line, fmt.Sprint(f.status))
 				if f.status == 0 {
 					ok = strings.Contains(line, "401") || strings.Contains(line, "429")
 				}
 				if !ok {
-					t.Errorf("%d connections were answered %q", said[line], line)
+					t.Errorf("%d connections were answered %q", answers[line], line)
 				}
 			}
 		})

@@ -22,8 +22,8 @@ type terminal struct {
 	cmd    *exec.Cmd
 	master *os.File
 
-	mu   sync.Mutex
-	said strings.Builder
+	mu     sync.Mutex
+	output strings.Builder
 }
 
 // onTerminal starts a command on a terminal, and kills it when the test ends.
@@ -45,7 +45,7 @@ func onTerminal(t testing.TB, env []string, args ...string) *terminal {
 		for {
 			n, err := master.Read(buf)
 			x.mu.Lock()
-			x.said.Write(buf[:n])
+			x.output.Write(buf[:n])
 			x.mu.Unlock()
 			if err != nil {
 				return
@@ -69,19 +69,19 @@ func (x *terminal) Shows(text string) (till string) {
 	if !suite.Within(suite.Patience, func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		all := x.said.String()
+		all := x.output.String()
 		at := strings.Index(all, text)
 		if at < 0 {
 			return false
 		}
 		till = all[:at+len(text)]
-		x.said.Reset()
-		x.said.WriteString(all[at+len(text):])
+		x.output.Reset()
+		x.output.WriteString(all[at+len(text):])
 		return true
 	}) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		x.t.Fatalf("the terminal does not show %q:\n%s", text, x.said.String())
+		x.t.Fatalf("the terminal does not show %q:\n%s", text, x.output.String())
 	}
 	return till
 }

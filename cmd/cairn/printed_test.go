@@ -176,9 +176,9 @@ func TestEveryPrintedCommandRuns(t *testing.T) {
 				argv, stdin = argv[:i], string(b)
 			}
 			ctx, stop := context.WithTimeout(t.Context(), patience)
-			var said bytes.Buffer
-			if code := run(ctx, argv[1:], strings.NewReader(stdin), io.Discard, &said); code != 0 {
-				t.Errorf("%s: %s: exit %d, %s", where, strings.Join(argv, " "), code, &said)
+			var output bytes.Buffer
+			if code := run(ctx, argv[1:], strings.NewReader(stdin), io.Discard, &output); code != 0 {
+				t.Errorf("%s: %s: exit %d, %s", where, strings.Join(argv, " "), code, &output)
 			}
 			stop()
 		}
@@ -252,9 +252,9 @@ func createNamed(t *testing.T, home string) *strings.Replacer {
 	t.Helper()
 	do := func(args ...string) string {
 		t.Helper()
-		code, out, said := cairn(t, args...)
+		code, out, stderr := cairn(t, args...)
 		if code != 0 {
-			t.Fatalf("%v: exit %d, %s", args, code, said)
+			t.Fatalf("%v: exit %d, %s", args, code, stderr)
 		}
 		return strings.TrimSpace(out)
 	}

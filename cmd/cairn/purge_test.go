@@ -270,9 +270,9 @@ func eraseAll(t *testing.T, call func(method, path, body string) map[string]any)
 	}
 	rid := memories[0].(map[string]any)["rid"].(string)
 	proof := call("GET", "/v1/erased/"+rid+"?min_index="+done["log_index"].(string), "")
-	said, err := json.Marshal(proof["statement"])
-	if err != nil || strings.Contains(strings.ToLower(string(said)), purgedWord) || proof["statement"].(map[string]any)["rid"] != rid {
-		t.Errorf("the proof is %s (%v)", said, err)
+	statement, err := json.Marshal(proof["statement"])
+	if err != nil || strings.Contains(strings.ToLower(string(statement)), purgedWord) || proof["statement"].(map[string]any)["rid"] != rid {
+		t.Errorf("the proof is %s (%v)", statement, err)
 	}
 	return done
 }

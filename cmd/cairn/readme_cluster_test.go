@@ -35,7 +35,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	said := &cairntest.LogBuffer{}
+	output := &cairntest.LogBuffer{}
 	ctx, cancel := context.WithCancel(context.Background())
 	c := exec.CommandContext(ctx, script, "./cluster", fmt.Sprint(base))
 	bin, err := filepath.Abs(cairntest.Binary())
@@ -43,7 +43,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(os.Environ(), "CAIRN_BIN="+bin, cairntest.AsCairn+"=1")
-	c.Dir, c.Env, c.Stderr = dir, env, said
+	c.Dir, c.Env, c.Stderr = dir, env, output
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) } // the script stops the nodes
 	c.WaitDelay = 20 * time.Second
 	if err := c.Start(); err != nil {
@@ -53,13 +53,13 @@ func TestREADMEThreeNodes(t *testing.T) {
 		cancel()
 		_ = c.Wait() // the script was stopped by a signal
 		if t.Failed() {
-			t.Logf("the script said: %s", said)
+			t.Logf("the script said: %s", output)
 		}
 	})
 	exported, printed := "", 0
 	last := regexp.MustCompile(`node 3  pid \d+`)
-	suite.Eventually(t, "three nodes that serve", func() bool { return last.MatchString(said.String()) })
-	for _, line := range regexp.MustCompile(`(?m)^  \S.*$`).FindAllString(said.String(), -1) { // the commands as printed, in another directory
+	suite.Eventually(t, "three nodes that serve", func() bool { return last.MatchString(output.String()) })
+	for _, line := range regexp.MustCompile(`(?m)^  \S.*$`).FindAllString(output.String(), -1) { // the commands as printed, in another directory
 		if strings.Contains(line, "export ") {
 			exported = line
 			continue
@@ -71,7 +71,7 @@ func TestREADMEThreeNodes(t *testing.T) {
 		}
 		printed++
 	}
-	pid := regexp.MustCompile(`node 1  pid (\d+)`).FindStringSubmatch(said.String())[1]
+	pid := regexp.MustCompile(`node 1  pid (\d+)`).FindStringSubmatch(output.String())[1]
 	ports := strings.NewReplacer("7500", fmt.Sprint(base), "7501", fmt.Sprint(base+1), "7510", fmt.Sprint(base+10), "7511",
 		fmt.Sprint(base+11), "7520", fmt.Sprint(base+20))
 	lines := []string{"set -e"}

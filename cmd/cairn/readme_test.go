@@ -91,7 +91,7 @@ func runPrinted(t *testing.T, name string, arg ...string) string {
 		c.Env = append(os.Environ(), cairntest.AsCairn+"=1")
 		out, err = c.CombinedOutput()
 		soon := append(slices.Clone(retryableErrors), "no backup for that point") // `date` prints whole seconds, and the backup may be from the current second
-		return !slices.ContainsFunc(soon, func(said string) bool { return strings.Contains(string(out), said) })
+		return !slices.ContainsFunc(soon, func(text string) bool { return strings.Contains(string(out), text) })
 	})
 	if err != nil || strings.Contains(string(out), `"error"`) || strings.Contains(string(out), `'error'`) {
 		t.Errorf("%s: %v\n%s", strings.Join(arg, " "), err, out)

@@ -151,10 +151,10 @@ func TestAPoisonedRecordIsSkipped(t *testing.T) {
 		if _, code := cairntest.Run(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at-1)); code != cli.ExitFailed {
 			t.Errorf("a record that was applied: exit %d", code)
 		}
-		said, code := cliErr(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at))
-		m := regexp.MustCompile(`sha256 ([0-9a-f]{64})`).FindStringSubmatch(said)
+		stderr, code := cliErr(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at))
+		m := regexp.MustCompile(`sha256 ([0-9a-f]{64})`).FindStringSubmatch(stderr)
 		if code != cli.ExitFailed || m == nil || digest != "" && m[1] != digest {
-			t.Fatalf("exit %d, %s", code, said)
+			t.Fatalf("exit %d, %s", code, stderr)
 		}
 		digest = m[1]
 		if _, code := cairntest.Run(t, "recover", "--config", config, "--skip-record", fmt.Sprint(at), "--sha256",

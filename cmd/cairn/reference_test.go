@@ -35,7 +35,7 @@ func TestTheReferenceAlone(t *testing.T) {
 		}
 		return string(out)
 	}
-	said := func(t *testing.T, out string) {
+	checkOutput := func(t *testing.T, out string) {
 		t.Helper()
 		if !strings.Contains(out, "10. forgot") {
 			t.Errorf("it did not come to its end:\n%s", out)
@@ -43,7 +43,7 @@ func TestTheReferenceAlone(t *testing.T) {
 	}
 	t.Run("Python", func(t *testing.T) {
 		for range 2 {
-			said(t, run(t, "testdata/reference", "python3", "agent.py"))
+			checkOutput(t, run(t, "testdata/reference", "python3", "agent.py"))
 		}
 	})
 	t.Run("TypeScript", func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTheReferenceAlone(t *testing.T) {
 		run(t, dir, "node", "node_modules/typescript/bin/tsc", "--strict", "--target", "es2022", "--module", "nodenext",
 			"--types", "node", "agent.mts")
 		for range 2 {
-			said(t, run(t, dir, "node", "agent.mjs"))
+			checkOutput(t, run(t, dir, "node", "agent.mjs"))
 		}
 	})
 }

@@ -57,8 +57,8 @@ func TestAKilledRestoreIsNoEmptyHome(t *testing.T) {
 			cut++
 			q.Launch()
 			q.ExpectFailure()
-			if said := q.Log.String(); !strings.Contains(said, "did not end: run the same `cairn restore` again") {
-				t.Errorf("a node refuses the home and says %q", said)
+			if log := q.Log.String(); !strings.Contains(log, "did not end: run the same `cairn restore` again") {
+				t.Errorf("a node refuses the home and says %q", log)
 			}
 			jsonOf[restored](t, "restore", "--from", backups, "--home", into)
 		}

@@ -57,8 +57,8 @@ func TestSDKsSurviveTheLeader(t *testing.T) {
 // returns the acknowledged writes.
 func runSDK(t *testing.T, c *exec.Cmd, nodes []*cairntest.Node) (acked map[string]string, dead *cairntest.Node) {
 	t.Helper()
-	var said strings.Builder
-	c.Stderr = &said
+	var output strings.Builder
+	c.Stderr = &output
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func runSDK(t *testing.T, c *exec.Cmd, nodes []*cairntest.Node) (acked map[strin
 		dead.Launch()()
 	}
 	if err != nil {
-		t.Fatalf("%v: %v\n%s", c.Args, err, &said)
+		t.Fatalf("%v: %v\n%s", c.Args, err, &output)
 	}
 	return acked, dead
 }

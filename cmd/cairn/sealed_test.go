@@ -247,12 +247,12 @@ func rotateUnderLoad(t *testing.T, nodes []*cairntest.Node, token string, plant 
 				t.Fatal(err)
 			}
 			p.Launch()()
-			said := func() bool { return strings.Contains(p.Log.String(), "wrapped by a new master key") }
-			if step == 0 && !suite.Within(suite.Patience, said) { // its output arrives through a pipe, with a delay
+			logged := func() bool { return strings.Contains(p.Log.String(), "wrapped by a new master key") }
+			if step == 0 && !suite.Within(suite.Patience, logged) { // its output arrives through a pipe, with a delay
 				t.Errorf("node %d did not say that its keys were wrapped anew", i+1)
 			}
 			waitForWrites(t, &mu, acked, 5)
-			if step == 1 && said() {
+			if step == 1 && logged() {
 				t.Errorf("node %d wrapped its keys anew without need", i+1)
 			}
 		}

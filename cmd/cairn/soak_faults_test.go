@@ -62,7 +62,7 @@ func (s *soak) faults(length time.Duration) {
 		s.t.Fatalf("no fault has %q in its name", *soakFault)
 	}
 	var order []string
-	for said := s.began; time.Since(s.began) < length; {
+	for lastLogged := s.began; time.Since(s.began) < length; {
 		if len(order) == 0 { // each once in random order, then again
 			order = append(order, names...)
 			s.rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -79,8 +79,8 @@ func (s *soak) faults(length time.Duration) {
 			s.note(history.Record{Op: history.Silent, Text: f.name, To: s.now()})
 			return
 		}
-		if time.Since(said) > 10*time.Second {
-			said = time.Now()
+		if time.Since(lastLogged) > 10*time.Second {
+			lastLogged = time.Now()
 			fmt.Fprintf(os.Stderr, "  %s: %d acknowledged, last %s\n", time.Since(s.began).Round(time.Second), s.acks.Load(), f.name)
 		}
 	}

@@ -151,11 +151,11 @@ func (s *soak) run(length time.Duration) {
 	clients.Wait()
 	s.links.all(passes)
 	s.closeAll()
-	said := stateDifference(s.t, s.nodes[:s.voters])
+	differences := stateDifference(s.t, s.nodes[:s.voters])
 	for i, p := range s.nodes[:s.voters] {
 		s.final(i, exportedBy(s.t, p, s.token))
 	}
-	s.note(history.Record{Op: history.End, Text: said, To: s.now()})
+	s.note(history.Record{Op: history.End, Text: differences, To: s.now()})
 }
 
 func (s *soak) now() int64 { return time.Since(s.began).Nanoseconds() }

@@ -211,10 +211,10 @@ func TestTLSEverywhere(t *testing.T) {
 		{[]string{"status", "--endpoints", strings.Replace(leader.Line.HTTP, "https", "http", 1)}, "hint: if the port uses TLS"},
 		{[]string{"status", "--endpoints", leader.Line.HTTP}, "hint: name the authority to trust with --ca"},
 	} {
-		var said bytes.Buffer
-		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &said); code != cli.ExitFailed ||
-			!strings.Contains(said.String(), tc.want) {
-			t.Errorf("%v: exit %d, %s; want %q", tc.args, code, &said, tc.want)
+		var output bytes.Buffer
+		if code := run(t.Context(), append(tc.args, "--token", token), nil, io.Discard, &output); code != cli.ExitFailed ||
+			!strings.Contains(output.String(), tc.want) {
+			t.Errorf("%v: exit %d, %s; want %q", tc.args, code, &output, tc.want)
 		}
 	}
 

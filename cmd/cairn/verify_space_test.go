@@ -32,10 +32,10 @@ func TestNoSpaceIsNotADamagedBackup(t *testing.T) {
 	} {
 		c := cairntest.Command(t.Context(), args...)
 		c.Env = append(c.Env, "TMPDIR="+small)
-		var said bytes.Buffer
-		c.Stderr = &said
-		if err := c.Run(); err == nil || !strings.Contains(said.String(), want) || strings.Contains(said.String(), "--full") {
-			t.Errorf("%s: %v, %s", args, err, said.String())
+		var output bytes.Buffer
+		c.Stderr = &output
+		if err := c.Run(); err == nil || !strings.Contains(output.String(), want) || strings.Contains(output.String(), "--full") {
+			t.Errorf("%s: %v, %s", args, err, output.String())
 		}
 	}
 	release()

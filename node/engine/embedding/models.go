@@ -114,7 +114,7 @@ var errNoModel = oplog.Errorf(oplog.Conflict,
 	"this node has no embedder: name a model that `cairn embed fetch` brought, or configure one, [embedding] strategy and path, or start `cairn dev` with --embed")
 
 // find opens the first model of the folder that matches. To learn their identities, it opens each of the others once.
-func (m *models) find(matches func(directory string, has oplog.Embedder) bool) (*embed.Guard, error) {
+func (m *models) find(matches func(directory string, candidate oplog.Embedder) bool) (*embed.Guard, error) {
 	m.opening.Lock()
 	defer m.opening.Unlock()
 	var errs []error
