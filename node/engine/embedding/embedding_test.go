@@ -172,7 +172,7 @@ func TestABlankQuestionStaysAList(t *testing.T) {
 	t.Cleanup(server.Close)
 	e, err := embed.NewHTTP(embed.Config{URL: server.URL, Model: "m", Dim: 8})
 	must(t, err)
-	v, c := opened(t, e), api.Caller{DB: oplog.DefaultDB, Database: "default"}
+	v, c := newTestVectors(t, e), api.Caller{DB: oplog.DefaultDB, Database: "default"}
 	op := &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "the violin is in the attic", Namespace: "default",
 		Importance: .5, HalfLife: 604800, Type: "semantic", Created: 1}}
 	if must(t, v.Add(t.Context(), c, []*oplog.Remember{op})); len(op.Vector) == 0 {
