@@ -35,3 +35,13 @@ func alone(t testing.TB, background ...engine.Background) (*node.Node, api.Calle
 	}
 	return n, c
 }
+
+// stored stores a memory and returns its id.
+func stored(t *testing.T, n *node.Node, c api.Caller, d api.Draft) string {
+	t.Helper()
+	made, err := api.Remember.Do(t.Context(), n.Host(), c, &api.RememberRequest{Draft: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.RID
+}

@@ -99,6 +99,9 @@ func (s *Service) takeBack(ctx context.Context, c api.Caller, q *api.UndoRequest
 	if err != nil {
 		return nil, keyConflict(c, err)
 	}
+	if done.Replayed {
+		return s.describeFirst(c, q, done)
+	}
 	return s.describeTakeBack(c, q, done, done.Results[len(w.ops)-1])
 }
 
@@ -127,30 +130,39 @@ func wasMade(v *state.View, db oplog.DB, rid string, of []string) bool {
 	})
 }
 
-// replayedTakeBack returns the answer to a repeated undo of a merge or split, by its key; nil if the key has no such
-// answer. By now there is nothing to revert, so the operation that it proposes is rejected unless the key is known.
-func (s *Service) replayedTakeBack(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
-	before, err := state.Get(s.state, func(v *state.View) bool {
-		m, ok := v.Memory(c.DB, q.RID)
-		return ok && q.Key != "" && (len(m.Undone) > 0 || m.Status == oplog.Tombstoned)
-	})
-	if err != nil || !before {
+// undoneBefore returns the answer to a repeated undo, by its key, whatever has become of the memory since; nil if the
+// key has no answer. By now there may be nothing to revert, so the operation that it proposes is rejected unless the
+// key is known.
+func (s *Service) undoneBefore(ctx context.Context, c api.Caller, q *api.UndoRequest) (*api.Undone, error) {
+	known, err := state.Get(s.state, func(v *state.View) bool { return q.Key != "" && len(v.KeyResults(c.DB, q.Key)) > 0 })
+	if err != nil || !known {
 		return nil, err
 	}
 	never := &oplog.TakeBack{Made: []oplog.Grounds{{RID: q.RID, Revision: math.MaxUint32}}, At: oplog.At(s.now())}
 	w, err := s.propose(ctx, c, write{key: q.Key, digest: undoDigest(q), ops: []oplog.Op{never}})
 	if errors.Is(err, oplog.ErrRevision) || errors.Is(err, oplog.ErrNoMemory) {
-		return nil, nil
+		return nil, nil // the key has expired
 	}
 	if err != nil {
 		return nil, err
 	}
-	corrected := slices.ContainsFunc(w.Then, func(r oplog.Result) bool { return r.ID == q.RID && r.Changed })
-	i := slices.IndexFunc(w.Then, func(r oplog.Result) bool { return r.ID == "" && len(r.Rows) > 0 && r.Num > 0 })
-	if corrected || i < 0 { // it was a correction that the key undid
-		return nil, nil
+	return s.describeFirst(c, q, w)
+}
+
+// describeFirst returns the answer to an undo whose key answered. The undo reverted a correction, or else a merge or a
+// split.
+func (s *Service) describeFirst(c api.Caller, q *api.UndoRequest, w Written) (*api.Undone, error) {
+	a := &api.Undone{RID: q.RID, Index: field.Token(w.Index)}
+	for _, r := range w.Then {
+		switch {
+		case r.ID == q.RID && r.Changed:
+			a.Revision = r.Num
+			return a, s.describeUndone(c.DB, q, a, true)
+		case r.ID == "" && len(r.Rows) > 0 && r.Num > 0:
+			return s.describeTakeBack(c, q, w, r)
+		}
 	}
-	return s.describeTakeBack(c, q, w, w.Then[i])
+	return a, nil
 }
 
 func undoDigest(q *api.UndoRequest) []byte {

@@ -27,15 +27,15 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a correction that another node acknowledged is there to be undone
 		return nil, err
 	}
+	if done, err := s.undoneBefore(ctx, c, q); err != nil || done != nil {
+		return done, err
+	}
 	end, err := s.planTakeBack(c, q)
 	switch {
 	case err != nil:
 		return nil, err
 	case end != nil:
 		return s.takeBack(ctx, c, q, end)
-	}
-	if done, err := s.replayedTakeBack(ctx, c, q); err != nil || done != nil {
-		return done, err
 	}
 	op, was, now, err := s.planUndo(c, q)
 	if err != nil {
@@ -52,8 +52,11 @@ func (s *Service) undo(ctx context.Context, c api.Caller, q *api.UndoRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	if w.Replayed {
+		return s.describeFirst(c, q, w)
+	}
 	done := &api.Undone{RID: q.RID, Text: was.Text, Restored: was.Number, Revision: w.First.Num, Index: field.Token(w.Index)}
-	return done, s.describeUndone(c.DB, q, done, w.Replayed)
+	return done, s.describeUndone(c.DB, q, done, false)
 }
 
 // describeUndone completes the answer to an undo. A repeated undo gets the answer of the first one, because the
