@@ -37,14 +37,27 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 
 // storeEdges stores relations as one entry.
 func (im *importer) storeEdges(c api.Caller, lines []edgeLine) error {
-	key, edges := im.batchKey(), api.Each(lines, func(e edgeLine) *oplog.Relate { return e.Relate })
-	w, err := storeWithFreeIDs(im, func(v *state.View) { im.freeEdges(v, edges) }, func() (Written, error) {
-		return im.s.propose(im.ctx, c, write{key: key, ops: api.Each(edges, func(e *oplog.Relate) oplog.Op { return e })})
+	w, edges := write{key: im.batchKey()}, api.Each(lines, func(e edgeLine) *oplog.Relate { return e.Relate })
+	if w.key != "" {
+		w.digest = digestRelations(edges)
+	}
+	done, err := storeWithFreeIDs(im, func(v *state.View) { im.freeEdges(v, edges) }, func() (Written, error) {
+		w.ops = api.Each(edges, func(e *oplog.Relate) oplog.Op { return e })
+		return im.s.propose(im.ctx, c, w)
 	})
 	if err == nil {
-		im.done.Edges, im.done.Index = im.done.Edges+len(edges), field.Token(w.Index)
+		im.done.Edges, im.done.Index = im.done.Edges+len(edges), field.Token(done.Index)
 	}
 	return err
+}
+
+// digestRelations returns a digest of the relations of an import, without the ids and times that differ in a retry.
+func digestRelations(edges []*oplog.Relate) []byte {
+	parts := make([]any, 0, 4*len(edges))
+	for _, e := range edges {
+		parts = append(parts, e.Src, e.Type, e.Dst, e.Weight)
+	}
+	return digest(parts...)
 }
 
 // storeKeyed stores a batch of which some memories have a key, in its order. A key that is taken stays with its memory,
