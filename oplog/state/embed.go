@@ -113,6 +113,16 @@ func applySetEmbedder(a *entryTxn, op *oplog.SetEmbedder) oplog.Result {
 	return oplog.Result{ID: e.Name, Changed: true}
 }
 
+// fitVector rejects a client's vector whose dimension is not the database's. The first vector of a database decides it.
+func (a *entryTxn) fitVector(v oplog.Vector) {
+	d := a.database()
+	if d.Dim == 0 {
+		d.Dim = uint32(len(v) / 4)
+		a.setDatabase(d)
+	}
+	checkDim(v, d.Dim, d.Name)
+}
+
 // checkDim rejects a vector whose dimension is not dim.
 func checkDim(v oplog.Vector, dim uint32, database string) {
 	if n := len(v) / 4; uint32(n) != dim {

@@ -26,12 +26,8 @@ func applyRemember(a *entryTxn, op *oplog.Remember) oplog.Result {
 	if !m.Indexed() {
 		vector = nil
 	}
-	if n := len(vector) / 4; n > 0 {
-		if d.Dim == 0 {
-			d.Dim = uint32(n)
-			a.setDatabase(d)
-		}
-		checkDim(vector, d.Dim, d.Name)
+	if len(vector) >= 4 {
+		a.fitVector(vector)
 	}
 	if d.MaxMemories > 0 && a.stats.Active+a.stats.Quarantined >= d.MaxMemories {
 		reject(oplog.Errorf(oplog.OverQuota, "database %s is at its quota of %d memories", d.Name, d.MaxMemories))
@@ -136,14 +132,10 @@ func applyCorrect(a *entryTxn, op *oplog.Correct) oplog.Result {
 }
 
 // admitCorrection rejects a correction of a memory that was merged or split: recall does not find that memory, and an
-// undo restores it as it was. It also rejects a vector of another dimension than the database's, and a text that was
-// erased for good.
+// undo restores it as it was. It also rejects a text that was erased for good.
 func (a *entryTxn) admitCorrection(m *oplog.Memory, op *oplog.Correct) {
 	rejectf(m.Status == oplog.Consolidated, oplog.Conflict, "memory %s was merged or split, into %s: correct that", m.RID,
 		strings.Join(madeOf(m), ", "))
-	if d := a.database(); len(op.Vector) >= 4 && d.Dim != 0 {
-		checkDim(op.Vector, d.Dim, d.Name)
-	}
 	if op.Text != nil {
 		a.rejectErasedText(*op.Text)
 	}
@@ -166,7 +158,8 @@ func (a *entryTxn) replaceText(m *oplog.Memory, op *oplog.Correct) {
 	if !same {
 		a.dropVectors(m.Seq) // they are of the old text
 	}
-	if len(op.Vector) > 0 && m.Indexed() {
+	if len(op.Vector) >= 4 && m.Indexed() {
+		a.fitVector(op.Vector)
 		a.put(a.vectors(a.db), a.db, seqKey(m.Seq), op.Vector)
 	}
 }
