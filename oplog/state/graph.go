@@ -69,6 +69,7 @@ func (a *entryTxn) relate(op *oplog.Relate) (r oplog.Result, ok bool) {
 	return oplog.Result{ID: e.ID, Changed: isNew}, true
 }
 
+// applyUnrelate removes a relation, and its entities if nothing else names them.
 func applyUnrelate(a *entryTxn, op *oplog.Unrelate) oplog.Result {
 	e, ok := read[oplog.Edge](a.txn, tEdge, a.db, []byte(op.ID))
 	if !ok {
@@ -79,6 +80,8 @@ func applyUnrelate(a *entryTxn, op *oplog.Unrelate) oplog.Result {
 	a.del(tBySource, a.db, joinKey(e.Src, e.ID))
 	a.del(tByTarget, a.db, joinKey(e.Dst, e.ID))
 	a.stats.Edges--
+	a.dropName(e.Src)
+	a.dropName(e.Dst)
 	return oplog.Result{ID: e.ID, Changed: true}
 }
 

@@ -70,8 +70,8 @@ func (a *entryTxn) requireUnchanged(grounds []oplog.Grounds, status oplog.Status
 }
 
 // unmerge makes a source of a merge or a split active again. It restores the fields that Recast stored as a revision.
-// If another memory has the key by now, it does not restore the key and returns that memory. A merge of THINK stored
-// no revision.
+// If another memory has the key by now, it does not restore the key and returns that memory; the revision stays, since
+// it says that the memory had the key. A merge of THINK stored no revision.
 func (a *entryTxn) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory) {
 	a.countStatus(m, -1)
 	noted := oplog.Revision{}
@@ -81,11 +81,13 @@ func (a *entryTxn) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory)
 	merged := m.Updated
 	m.Status, m.Into, m.Split, m.Updated = oplog.Active, "", nil, at
 	if noted.Until == merged {
-		a.del(tRevision, a.db, revisionKey(m.Seq, noted.Number))
-		m.Revision, m.Importance = noted.Number, noted.Importance
-		if taken = a.pathConflict(m.Namespace, noted.Path); taken == nil && noted.Path != "" {
-			m.Path = noted.Path
-			a.takePath(m, at)
+		m.Importance = noted.Importance
+		if taken = a.pathConflict(m.Namespace, noted.Path); taken == nil {
+			a.del(tRevision, a.db, revisionKey(m.Seq, noted.Number))
+			m.Revision = noted.Number
+			if m.Path = noted.Path; m.Path != "" {
+				a.takePath(m, at)
+			}
 		}
 	} else {
 		m.Importance = min(m.Importance/sourceShare, 1)
