@@ -43,7 +43,7 @@ func (s *Service) move(ctx context.Context, c api.Caller, q *api.MoveRequest) (*
 		switch {
 		case errors.Is(err, oplog.ErrRevision) && q.Expected != nil:
 			return nil, s.revisionConflict(c.DB, q.RID, *q.Expected, err)
-		case errors.Is(err, oplog.ErrRevision): // corrected since it was read
+		case errors.Is(err, oplog.ErrRevision), errors.Is(err, oplog.ErrNoMemory) && q.RID == "": // corrected, forgotten or expired since it was read
 			continue
 		case err != nil:
 			return nil, keyConflict(c, err)

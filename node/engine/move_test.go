@@ -1,0 +1,30 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
+)
+
+// TestAMovePassesOverWhatExpires: a memory that expires after a move has found it below its key, and before the move is
+// applied, does not reject the move of the others. Without writes the state does not know that its time is over.
+func TestAMovePassesOverWhatExpires(t *testing.T) {
+	t.Parallel()
+	n, c := alone(t)
+	expires := time.Now().Add(time.Second)
+	put := func(key string, d api.Draft) {
+		t.Helper()
+		if _, err := api.Put.Do(t.Context(), n.Host(), c, &api.PutRequest{Path: key, Draft: d}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("/notes/a", api.Draft{Text: "for now", Expires: field.Date{Time: expires}})
+	put("/notes/b", api.Draft{Text: "for good"})
+	<-time.After(time.Until(expires.Add(10 * time.Millisecond)))
+	a, err := api.Move.Do(t.Context(), n.Host(), c, &api.MoveRequest{Prefix: "/notes", To: "archive"})
+	if err != nil || a.Moved != 1 {
+		t.Errorf("the move answers %+v, %v", a, err)
+	}
+}
