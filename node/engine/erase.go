@@ -208,10 +208,10 @@ func (d *erasure) find(ctx context.Context, v *state.View, c api.Caller, q *api.
 	default:
 		d.name = v.Named(c.DB, strings.TrimSpace(q.Entity))
 		v.EntityMemories(c.DB, d.name, take)
-		for _, e := range v.Edges(c.DB, d.name, mostErased) {
+		for _, e := range v.Edges(c.DB, d.name, mostErased+1) {
 			d.edges = append(d.edges, e.ID)
 		}
-		for _, claim := range v.Claims(c.DB, d.name, oplog.Reach{}, mostErased) {
+		for _, claim := range v.Claims(c.DB, d.name, oplog.Reach{}, mostErased+1) {
 			d.claims = append(d.claims, claim.ID)
 		}
 	}
@@ -222,8 +222,9 @@ func (d *erasure) find(ctx context.Context, v *state.View, c api.Caller, q *api.
 
 // fillAnswer adds the memories, relations and claims that would be erased to an answer.
 func (d *erasure) fillAnswer(v *state.View, db oplog.DB, a *api.Erasing) {
-	if a.More = len(d.rids) > mostErased; a.More {
-		d.rids = d.rids[:mostErased]
+	for _, list := range []*[]string{&d.rids, &d.edges, &d.claims} {
+		a.More = a.More || len(*list) > mostErased
+		*list = (*list)[:min(len(*list), mostErased)]
 	}
 	d.all = v.Derived(db, d.rids)
 	for i := range d.all.Gone {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,5 +34,30 @@ func TestAnImportBringsNoErasedText(t *testing.T) {
 	}
 	if got := memoriesOf(t, n, c); len(got) != 1 { // the erased one
 		t.Errorf("stored: %+v", got)
+	}
+}
+
+// TestErasingANameSaysThatThereIsMore: a name in more relations than one request erases is not called erased.
+func TestErasingANameSaysThatThereIsMore(t *testing.T) {
+	t.Parallel()
+	n, c := alone(t)
+	var lines strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&lines, `{"type":"edge","src":"Ada","dst":"guest %d","rel_type":"met"}`+"\n", i)
+	}
+	if _, err := api.Import.Do(t.Context(), n.Host(), c, &api.ImportRequest{Lines: strings.NewReader(lines.String())}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{1000, 1, 0} {
+		q := &api.EraseRequest{Entity: "Ada"}
+		a, err := api.Erase.Do(t.Context(), n.Host(), c, q)
+		if err != nil || a.Relations != want || a.More != (want == 1000) {
+			t.Fatalf("erasing %d relations shows %+v, %v", want, a, err)
+		}
+		if q.Confirm = a.Confirm; want > 0 {
+			if a, err = api.Erase.Do(t.Context(), n.Host(), c, q); err != nil || !a.Erased {
+				t.Fatalf("erasing says %+v, %v", a, err)
+			}
+		}
 	}
 }
