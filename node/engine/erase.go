@@ -143,6 +143,8 @@ func (s *Service) rejectErased(db oplog.DB, ops []oplog.Op) error {
 					slices.ContainsFunc(op.Was.Revisions, func(r oplog.Revision) bool { return v.ErasedText(db, r.Text) })
 			case *oplog.Recast:
 				refused = slices.ContainsFunc(op.Into, func(m oplog.Remember) bool { return v.ErasedText(db, m.Text) })
+			case *oplog.Resolve:
+				refused = op.Merged != nil && v.ErasedText(db, op.Merged.Text)
 			case *oplog.Correct:
 				refused = op.Text != nil && v.ErasedText(db, *op.Text)
 			}

@@ -1,11 +1,15 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
 )
 
@@ -14,21 +18,10 @@ import (
 func TestAnImportBringsNoErasedText(t *testing.T) {
 	t.Parallel()
 	n, c := alone(t)
-	made, err := api.Remember.Do(t.Context(), n.Host(), c, &api.RememberRequest{Draft: api.Draft{Text: "the code is 2222"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := &api.EraseRequest{RIDs: []string{made.RID}}
-	for range 2 {
-		a, err := api.Erase.Do(t.Context(), n.Host(), c, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q.Confirm = a.Confirm
-	}
+	erased(t, n, c, "the code is 2222")
 	line := `{"type":"memory","text":"the code changes","extractor":1,"updated_at":2,"last_access":2,"revision":1,` +
 		`"revisions":[{"revision":0,"text":"The code  is 2222","until":2}]}` + "\n"
-	_, err = api.Import.Do(t.Context(), n.Host(), c, &api.ImportRequest{Lines: strings.NewReader(line)})
+	_, err := api.Import.Do(t.Context(), n.Host(), c, &api.ImportRequest{Lines: strings.NewReader(line)})
 	if err == nil || !strings.Contains(err.Error(), state.ErrErasedText.Text) {
 		t.Errorf("the import says %v", err)
 	}
@@ -59,5 +52,36 @@ func TestErasingANameSaysThatThereIsMore(t *testing.T) {
 				t.Fatalf("erasing says %+v, %v", a, err)
 			}
 		}
+	}
+}
+
+// TestAResolutionBringsNoErasedText: a resolution whose new text was erased is rejected for that, before it is in the log.
+func TestAResolutionBringsNoErasedText(t *testing.T) {
+	t.Parallel()
+	n, c := alone(t)
+	erased(t, n, c, "the code is 2222")
+	now := oplog.At(time.Now())
+	x := oplog.ConflictRow{ID: "x", A: stored(t, n, c, api.Draft{Text: "it is old"}), B: stored(t, n, c, api.Draft{Text: "it is new"}),
+		Namespace: "default", Detected: now}
+	if err := n.Service().Propose(t.Context(), c, &oplog.Cognition{At: now, Conflicts: []oplog.ConflictRow{x}}); err != nil {
+		t.Fatal(err)
+	}
+	before := n.Service().Applied()
+	_, err := api.Resolve.Do(t.Context(), n.Host(), c, &api.ResolveRequest{ID: x.ID, Strategy: oplog.MergeAB, NewText: "The code  is 2222"})
+	if now := n.Service().Applied(); !errors.Is(err, state.ErrErasedText) || now != before {
+		t.Errorf("the resolution says %v; the log goes from %d to %d", err, before, now)
+	}
+}
+
+// erased stores a text and erases it for good.
+func erased(t *testing.T, n *node.Node, c api.Caller, text string) {
+	t.Helper()
+	q := &api.EraseRequest{RIDs: []string{stored(t, n, c, api.Draft{Text: text})}}
+	for range 2 {
+		a, err := api.Erase.Do(t.Context(), n.Host(), c, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Confirm = a.Confirm
 	}
 }
