@@ -39,15 +39,15 @@ import (
 
 // A Row is a memory as thinking sees it.
 type Row struct {
-	Seq                                oplog.Seq
-	RID, Text, Type, Namespace, Domain string
-	Trust                              string // the trust class
-	Created, Accessed                  oplog.Time
-	Importance, HalfLife, Valence      float64
-	Revision                           uint32
-	Merged                             bool // created by a merge
-	NoMerge                            bool // must not be merged: pinned, keyed, expiring, superseded or in an open conflict
-	Entities                           []string
+	Seq                                       oplog.Seq
+	RID, Text, Type, Namespace, Domain, Owner string
+	Trust                                     string // the trust class
+	Created, Accessed                         oplog.Time
+	Importance, HalfLife, Valence             float64
+	Revision                                  uint32
+	Merged                                    bool // created by a merge
+	NoMerge                                   bool // must not be merged: pinned, keyed, expiring, superseded or in an open conflict
+	Entities                                  []string
 }
 
 // A Snapshot is a database at one log index, or the part of it that a round examines.

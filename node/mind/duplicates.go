@@ -179,8 +179,11 @@ func withinWindow(a, b *Row, window oplog.Time) bool {
 	return a.Namespace == b.Namespace && d <= window && -d <= window
 }
 
-// mayMerge reports whether the trust classes, domains and entities of two rows permit a merge.
+// mayMerge reports whether the owners, trust classes, domains and entities of two rows permit a merge.
 func mayMerge(a, b *Row) bool {
+	if a.Owner != b.Owner { // the merged memory would be nobody's
+		return false
+	}
 	// The merged memory would get the lower class, so a client could demote a memory by repeating it.
 	if oplog.TrustOf(a.Trust) != oplog.TrustOf(b.Trust) {
 		return false

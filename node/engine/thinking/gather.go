@@ -141,7 +141,7 @@ func (r *round) addRow(v *state.View, m *oplog.Memory) (place int, ok bool) {
 	r.rowOf[m.Seq] = place
 	r.snap.Rows = append(r.snap.Rows,
 		mind.Row{Seq: m.Seq, RID: m.RID, Text: strings.Clone(m.Text[:min(len(m.Text), maxRowText)]), Type: m.Type,
-			Namespace: m.Namespace, Domain: m.Domain,
+			Namespace: m.Namespace, Domain: m.Domain, Owner: m.Owner,
 			Trust: m.Trust, Created: m.Created, Accessed: m.Accessed, Importance: m.Importance, HalfLife: m.HalfLife,
 			Valence: m.Valence, Revision: m.Revision,
 			Merged: m.Merged > 0,
