@@ -116,6 +116,9 @@ func (s *Service) sources(ctx context.Context, c api.Caller, rids []string, text
 			if !ok {
 				return oplog.Errorf(oplog.NotFound, "no such memory: %s", rid)
 			}
+			if m.Status == oplog.Quarantined {
+				return errHeld(rid)
+			}
 			if slices.Contains(rids[:i], rid) {
 				return oplog.Errorf(oplog.Invalid, "rids: %s stands there twice", rid)
 			}

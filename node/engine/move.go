@@ -107,6 +107,8 @@ func memoriesToMove(v *state.View, db oplog.DB, q *api.MoveRequest) (list []*opl
 		switch {
 		case !ok || m.Status == oplog.Tombstoned:
 			return nil, oplog.ErrNoMemory
+		case m.Status == oplog.Quarantined:
+			return nil, errHeld(m.RID)
 		case m.Status != oplog.Active:
 			return nil, oplog.Errorf(oplog.Conflict, "memory %s was merged or split, into %s: move that", m.RID,
 				strings.Join(productsOf(m), ", "))

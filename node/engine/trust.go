@@ -59,6 +59,11 @@ func (im *importer) importStamp(d *api.Draft, l *api.ImportedLine) {
 	}
 }
 
+// errHeld returns the error for a change that a memory in quarantine cannot have.
+func errHeld(rid string) error {
+	return oplog.Errorf(oplog.Conflict, "memory %s waits in quarantine: release it first", rid)
+}
+
 // quarantine marks a memory that the caller's policy distrusts. It removes the memory's key, because clients that
 // read or write that key would find it.
 func quarantine(c api.Caller, op *oplog.Remember) error {
