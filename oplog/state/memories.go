@@ -42,8 +42,8 @@ func (v *View) Due(db oplog.DB, from TimePosition, to oplog.Time, f func(*oplog.
 	v.timed(tDue, db, from, to, f)
 }
 
-// Past walks the memories that were corrected, merged or forgotten after a time, as they are now. A memory may come
-// twice.
+// Past walks the memories that were corrected, merged or forgotten after a time, as they are now, without those that
+// were forgotten in quarantine. A memory may come twice.
 func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 	more := true
 	v.memoriesOf(db, v.scanFrom(tPast, db, timeKey(after, 0)), func(m *oplog.Memory) bool {
@@ -51,7 +51,10 @@ func (v *View) Past(db oplog.DB, after oplog.Time, f func(*oplog.Memory) bool) {
 		return more
 	})
 	if more { // expired and not swept yet
-		v.timed(tExpiry, db, TimePosition{At: after}, v.Time().Time()+1, f)
+		v.timed(tExpiry, db, TimePosition{At: after}, v.Time().Time()+1, func(m *oplog.Memory) bool {
+			stored, _ := v.StoredMemoryAt(db, m.Seq)
+			return stored.Status == oplog.Quarantined || f(m)
+		})
 	}
 }
 

@@ -241,9 +241,13 @@ func (a *entryTxn) unchanged(g oplog.Grounds) (*oplog.Memory, bool) {
 	return m, ok && m.Status == oplog.Active && m.Revision == g.Revision
 }
 
-// forget tombstones a memory. It notes the time, so that questions about the past still find the memory.
+// forget tombstones a memory. It notes the time, so that questions about the past still find the memory, unless it was
+// in quarantine, where no question found it.
 func (a *entryTxn) forget(m *oplog.Memory, at oplog.Time) {
 	expiry := m.Expiry()
+	if m.Status != oplog.Quarantined {
+		a.put(tPast, a.db, timeKey(at, m.Seq), nil)
+	}
 	a.countStatus(m, -1)
 	m.Status, m.Updated = oplog.Tombstoned, at
 	a.reschedule(m, expiry)
@@ -255,7 +259,6 @@ func (a *entryTxn) forget(m *oplog.Memory, at oplog.Time) {
 	a.freePath(m, at)
 	a.countStatus(m, +1)
 	a.putMemory(m)
-	a.put(tPast, a.db, timeKey(at, m.Seq), nil)
 	a.del(tReread, a.db, seqKey(m.Seq))
 }
 
