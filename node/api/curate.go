@@ -5,7 +5,7 @@ import "github.com/cairndb/cairn/wire/field"
 // Curation: memories merged, split and moved. Undo takes each back.
 var (
 	Merge = row[MergeRequest, Merged](Op{Name: "merge", Bound: Narrowed, Scope: Write, Writes: true, HTTP: "POST /v1/merge",
-		Missing: "memory_not_found", Adds: func(any) int { return 1 },
+		Missing: "memory_not_found",
 		Does: "Merge memories of one namespace into a new one with a text of yours. The new one has the highest importance and the lowest certainty of its sources, the attributes that they share, and their entities. " +
 			"The sources stay readable by id, lead to the new one, and lose their keys. undo of any of them takes the merge back.",
 		Tool: &Tool{Name: "merge", Title: "Merge memories", Full: true, Destructive: true,

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/field"
@@ -97,6 +99,23 @@ type RememberBatchRequest struct {
 
 	Whole string `json:"-"` // a key of the batch as a whole: it was stored or it was not
 }
+
+// Keys returns the idempotency key of the memory.
+func (q *RememberRequest) Keys() []string { return []string{q.Draft.Key} }
+
+// Keys returns the idempotency keys of the memories.
+func (q *RememberBatchRequest) Keys() []string {
+	keys := make([]string, len(q.Memories))
+	for i := range q.Memories {
+		if keys[i] = cmp.Or(q.Whole, q.Memories[i].Key); keys[i] == "" && q.Key != "" {
+			keys[i] = q.KeyOf(i)
+		}
+	}
+	return keys
+}
+
+// KeyOf returns the idempotency key of a memory without its own, in a batch that has one.
+func (q *RememberBatchRequest) KeyOf(i int) string { return fmt.Sprintf("%s:%d", q.Key, i) }
 
 type RememberedBatch struct {
 	RIDs  []string    `json:"rids" is:"[]rid" doc:"The memories' ids, in the order of the request."`

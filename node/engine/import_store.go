@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -15,10 +16,11 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 	if slices.ContainsFunc(lines, func(d draftLine) bool { return d.Path != "" }) {
 		return im.storeKeyed(c, lines)
 	}
-	if err := im.s.checkQuota(c, len(lines)); err != nil {
+	key, drafts := im.batchKey(), api.Each(lines, func(d draftLine) api.Draft { return d.Draft })
+	again := im.s.storedUnder(c.DB, api.Each(drafts, func(d api.Draft) string { return cmp.Or(key, d.Key) })...)
+	if err := im.s.checkQuota(c, len(drafts)-again); err != nil {
 		return err
 	}
-	key, drafts := im.batchKey(), api.Each(lines, func(d draftLine) api.Draft { return d.Draft })
 	r, err := storeWithFreeIDs(im, func(v *state.View) { im.freeRIDs(v, pointers(drafts)) },
 		func() (storeResult, error) { return im.s.store(im.ctx, c, key, slices.Clone(drafts)...) })
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +59,7 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 	for i := range q.Memories {
 		d := &q.Memories[i]
 		if d.Namespace = strings.TrimSpace(d.Namespace); d.Key == "" && q.Key != "" {
-			d.Key = fmt.Sprintf("%s:%d", q.Key, i)
+			d.Key = q.KeyOf(i)
 		}
 	}
 	r, err := s.storeCompared(ctx, c, q.Whole, true, q.Memories)
@@ -84,6 +83,18 @@ func (s *Service) checkQuota(c api.Caller, adding int) error {
 		return oplog.Errorf(oplog.OverQuota, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)
 	}
 	return err
+}
+
+// storedUnder counts the idempotency keys, of some, that have an answer: what has such a key is not stored again.
+func (s *Service) storedUnder(db oplog.DB, keys ...string) (n int) {
+	_ = s.state.Inspect(func(v *state.View) { // a closing state knows none
+		for _, key := range keys {
+			if key != "" && len(v.KeyResults(db, key)) > 0 {
+				n++
+			}
+		}
+	})
+	return n
 }
 
 // storedUnderKey returns the memory that was first stored under an idempotency key, which is unique in the database;
