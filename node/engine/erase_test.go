@@ -55,7 +55,8 @@ func TestErasingANameSaysThatThereIsMore(t *testing.T) {
 	}
 }
 
-// TestAResolutionBringsNoErasedText: a resolution whose new text was erased is rejected for that, before it is in the log.
+// TestAResolutionBringsNoErasedText: a resolution whose new text was erased is rejected for that, before it is in the
+// log.
 func TestAResolutionBringsNoErasedText(t *testing.T) {
 	t.Parallel()
 	n, c := alone(t)
