@@ -98,6 +98,9 @@ type AddTaskRequest struct {
 	Key       string `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it adds nothing twice."`
 }
 
+// Keys returns the idempotency key of the request.
+func (q *AddTaskRequest) Keys() []string { return []string{q.Key} }
+
 type AddedTask struct {
 	ID       string      `json:"id" doc:"The task's id."`
 	Index    field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
@@ -216,6 +219,9 @@ type NoteOutcomeRequest struct {
 	Note      string `json:"note" doc:"What happened, up to 4,096 bytes."`
 	Key       string `json:"idempotency_key" is:"key" doc:"Idempotency key: repeating the request with it records nothing twice."`
 }
+
+// Keys returns the idempotency key of the request.
+func (q *NoteOutcomeRequest) Keys() []string { return []string{q.Key} }
 
 type NotedOutcome struct {
 	RID      string      `json:"rid" doc:"The outcome's id."`

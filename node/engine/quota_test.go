@@ -13,7 +13,7 @@ import (
 func TestAFullDatabaseAnswersWhatItStored(t *testing.T) {
 	t.Parallel()
 	n, c := alone(t)
-	if err := n.Service().Propose(t.Context(), c, &oplog.SetQuota{DB: c.DB, MaxMemories: 4}); err != nil {
+	if err := n.Service().Propose(t.Context(), c, &oplog.SetQuota{DB: c.DB, MaxMemories: 5}); err != nil {
 		t.Fatal(err)
 	}
 	lines := `{"type":"memory","text":"the boat is red"}` + "\n" + `{"type":"memory","text":"tea is green"}` + "\n"
@@ -29,6 +29,9 @@ func TestAFullDatabaseAnswersWhatItStored(t *testing.T) {
 		}
 		if batch, err = api.RememberBatch.Do(t.Context(), n.Host(), c, &api.RememberBatchRequest{Key: "b",
 			Memories: []api.Draft{{Text: "Ada is in Oslo"}}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := api.AddTask.Do(t.Context(), n.Host(), c, &api.AddTaskRequest{Title: "pack", Status: "open", Priority: "low", Key: "t"}); err != nil {
 			t.Fatal(err)
 		}
 	}
