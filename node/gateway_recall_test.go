@@ -94,6 +94,36 @@ func TestRecallStreams(t *testing.T) {
 	}
 }
 
+// TestAStreamedAnswerIsWhole checks that the end of a streamed answer has all that a plain one has besides its rows,
+// and that a recall as of a date comes as events too.
+func TestAStreamedAnswerIsWhole(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	stored := w.ok("POST", "/v1/remember", obj{"text": "a heron stands in the lake", "domain": "birds"})
+	for _, query := range []obj{
+		{"query": "heron", "domain": "birds", "explain": true, "skip_reinforce": true},
+		{"query": "heron", "as_of": "2999-01-01"},
+	} {
+		whole := w.ok("POST", "/v1/recall", query)
+		resp, in := w.stream(query)
+		if got := resp.Header.Get("Content-Type"); got != "text/event-stream" {
+			t.Fatalf("%v: %s", query, got)
+		}
+		if name, row := nextEvent(t, in); name != "result" || row["rid"] != stored["rid"] {
+			t.Errorf("%v: %s %v", query, name, row)
+		}
+		name, end := nextEvent(t, in)
+		for _, answer := range []obj{whole, end} { // these differ from one request to the next
+			for _, k := range []string{"confidence", "lag_seconds"} {
+				delete(answer, k)
+			}
+		}
+		if delete(whole, "results"); name != "end" || !reflect.DeepEqual(end, whole) {
+			t.Errorf("%v: %s %v, want %v", query, name, end, whole)
+		}
+	}
+}
+
 // TestUnreadRecallHoldsNothing checks that a client that does not read its answer of 64 MB blocks no other, and that
 // the node does not buffer the answer.
 func TestUnreadRecallHoldsNothing(t *testing.T) {

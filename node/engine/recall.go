@@ -73,6 +73,9 @@ func (s *Service) answerQuestion(ctx context.Context, c api.Caller, asked *api.Q
 	if explain {
 		err = s.explainOrigins(c, a.Hits, r.Results)
 	}
+	if rows := r.Results; asked.Bare { // an earlier text was read with the others
+		r.Pages = func(yield func([]api.Result, error) bool) { yield(rows, nil) }
+	}
 	return r, err
 }
 

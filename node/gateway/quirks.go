@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
-	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -114,18 +113,12 @@ func (g *Gateway) streamRecalled(q *request, r *api.Recalled) error {
 			r.Total++
 		}
 	}
-	_ = out.event("", "end", recallEnd{r.Total, r.Fallback, r.Confidence, r.Hints, r.Index, r.Lag, r.Considered, r.Below})
+	_ = out.event("", "end", recallEnd{Recalled: r})
 	return nil
 }
 
-// recallEnd is the last event of a streamed recall: the fields that concern the answer as a whole.
+// recallEnd is the last event of a streamed recall: the answer without its rows, which were sent.
 type recallEnd struct {
-	Total      int         `json:"total"`
-	Fallback   *string     `json:"fallback"`
-	Confidence float64     `json:"confidence"`
-	Hints      []api.Hint  `json:"hints"`
-	Index      oplog.Index `json:"index"`
-	Lag        *float64    `json:"lag_seconds"`
-	Considered int         `json:"considered"`
-	Below      int         `json:"below_min_score"`
+	*api.Recalled
+	Rows []api.Result `json:"results,omitempty"` // none: it takes the place of the answer's
 }
