@@ -54,9 +54,11 @@ func TestMembersAskInACallersName(t *testing.T) {
 		got["gaps"].([]any)[0].(obj)["count"] != 3.0 {
 		t.Errorf("gaps of three nodes: %v", got)
 	}
-	if got := mine.ok("POST", "/v1/recall/compare", obj{"query": "Ada"}); got["equal"] != true || len(got["nodes"].([]any)) != 3 ||
-		got["nodes"].([]any)[2].(obj)["total"] != 2.0 {
-		t.Errorf("three nodes compared: %v", got)
+	for _, query := range []string{"Ada", ""} {
+		if got := mine.ok("POST", "/v1/recall/compare", obj{"query": query}); got["equal"] != true || len(got["nodes"].([]any)) != 3 ||
+			got["nodes"].([]any)[2].(obj)["total"] != 2.0 {
+			t.Errorf("three nodes compared, by %q: %v", query, got)
+		}
 	}
 	for _, path := range []string{"/v1/cluster/metrics", "/v1/cluster/keys"} {
 		for _, n := range w.ok("GET", path, nil)["nodes"].([]any) {

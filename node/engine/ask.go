@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/raft"
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // Members ask each other over the peer port, on behalf of a caller that one of them has authenticated. The caller's
@@ -34,7 +35,7 @@ type memberAnswer struct {
 // askMember asks the member at an address to run an operation. After an error that is not an *oplog.Error the member
 // may or may not have run it.
 func (s *Service) askMember(ctx context.Context, c api.Caller, addr string, op *api.Op, request any) ([]byte, error) {
-	b, err := asJSON(request)
+	b, err := asJSON(op, request)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,8 @@ func (s *Service) askLeader(ctx context.Context, c api.Caller, op *api.Op, reque
 	return nil
 }
 
-// asJSON encodes a request as a client would send it, without blank fields.
-func asJSON(request any) ([]byte, error) {
+// asJSON encodes a request as a client would send it, without blank fields that it need not have.
+func asJSON(op *api.Op, request any) ([]byte, error) {
 	b, err := json.Marshal(request)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,12 @@ func asJSON(request any) ([]byte, error) {
 	if err := json.Unmarshal(b, &fields); err != nil {
 		return nil, err
 	}
-	maps.DeleteFunc(fields, func(_ string, v json.RawMessage) bool { return string(v) == `""` || string(v) == "null" })
+	needs := func(name string) bool {
+		return slices.ContainsFunc(op.Takes(), func(f field.Field) bool { return f.Name == name && f.Must })
+	}
+	maps.DeleteFunc(fields, func(name string, v json.RawMessage) bool {
+		return string(v) == "null" || string(v) == `""` && !needs(name)
+	})
 	return json.Marshal(fields)
 }
 
