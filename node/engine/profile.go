@@ -28,15 +28,9 @@ func (s *Service) profile(v *state.View, c api.Caller, q *api.ProfileRequest) (*
 	if !ok {
 		return nil, oplog.Errorf(oplog.NotFound, "no such entity")
 	}
-	looked, r := 0, c.Reach(q.Namespace)
-	var rows []*oplog.Memory
-	v.MemoriesOfAll(c.DB, names, func(m *oplog.Memory) bool {
-		if !m.Unlisted() && m.Created >= since && r.Has(m.Namespace) {
-			rows = append(rows, outline(m))
-		}
-		looked++
-		return looked < profileRows
-	})
+	r := c.Reach(q.Namespace)
+	rows, _ := state.Collect(profileRows, outlined(func(f func(*oplog.Memory) bool) { v.MemoriesOfAll(c.DB, names, f) }),
+		func(m *oplog.Memory) bool { return !m.Unlisted() && m.Created >= since && r.Has(m.Namespace) })
 	if r.All() {
 		return profileOf(&e, rows, v.EdgesOfAll(c.DB, names, profileRows)), nil
 	}
