@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -93,6 +94,39 @@ func TestABoundTokenOnEverySurface(t *testing.T) {
 		if status, out := admin.send("POST", "/v1/admin/tokens", bad); status != http.StatusBadRequest {
 			t.Errorf("a token with %v: %d %v", bad, status, out)
 		}
+	}
+}
+
+// TestAMovedMemoryLeavesItsPast checks that a token that is bound to a namespace reads what a memory has said there,
+// and not what it said before it was moved there: in revisions and exports.
+func TestAMovedMemoryLeavesItsPast(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	rid := w.ok("POST", "/v1/remember", obj{"text": "Ada earns 100.", "namespace": "pay"})["rid"].(string)
+	correct := func(text string) { w.ok("POST", "/v1/correct", obj{"rid": rid, "new_text": text, "reason": "checked"}) }
+	correct("Ada is paid on Friday.")
+	w.ok("POST", "/v1/move", obj{"rid": rid, "to": "staff"})
+	correct("Ada is paid on Monday.")
+	past := "/v1/memory/" + rid + "/revisions"
+	for _, c := range []struct {
+		spaces []string
+		want   string
+	}{{[]string{"staff"}, "[2]"}, {[]string{"staff", "pay"}, "[0 1 2]"}} {
+		bound := w.with(w.newToken(obj{"label": "reader", "namespaces": c.spaces}))
+		got := []any{}
+		for _, r := range bound.ok("GET", past, nil)["revisions"].([]any) {
+			got = append(got, r.(obj)["revision"])
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("bound to %s: revisions %v, want %s", c.spaces, got, c.want)
+		}
+		if said := strings.Join(bound.exported(), "\n"); strings.Contains(said, "earns") != (len(c.spaces) > 1) || !strings.Contains(said, "Monday") {
+			t.Errorf("bound to %s, the export: %s", c.spaces, said)
+		}
+	}
+	staff := w.with(w.newToken(obj{"label": "staff", "namespaces": []string{"staff"}}))
+	if page := staff.ok("GET", past+"?offset=1", nil); len(page["revisions"].([]any)) != 0 {
+		t.Errorf("behind the only one: %v", page)
 	}
 }
 

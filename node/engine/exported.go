@@ -35,9 +35,10 @@ func exportMemory(v *state.View, c api.Caller, m *oplog.Memory) api.ExportedMemo
 		}
 		e.Entities = append(e.Entities, row)
 	}
-	if m.Revision > 0 {
-		e.Revisions = api.Each(v.Revisions(db, m.Seq), exportRevision)
-	}
+	eachRevision(v, c, m, func(r oplog.Revision) bool {
+		e.Revisions = append(e.Revisions, exportRevision(r))
+		return true
+	})
 	for _, id := range m.Claims {
 		if c, ok := v.Claim(db, id); ok && c.SourceRID == m.RID { // another memory may have made it its own since
 			e.Claims = append(e.Claims, exportClaim(c))

@@ -155,7 +155,7 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 	}
 	list, skip := &api.RevisionList{RID: q.RID, Revisions: []api.Revision{}}, q.Offset
 	left := byteBudget{hold: c.Hold}
-	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
+	eachRevision(v, c, m, func(r oplog.Revision) bool {
 		if skip--; skip < 0 && left.reserve(512+len(r.Text)+len(r.Metadata)) {
 			list.Revisions = append(list.Revisions, revisionOf(r))
 		}
@@ -165,6 +165,14 @@ func (s *Service) revisions(v *state.View, c api.Caller, q *api.RevisionsRequest
 		list.Next = new(q.Offset + len(list.Revisions))
 	}
 	return list, nil
+}
+
+// eachRevision walks a memory's states before each correction, without those in namespaces that the caller may not
+// read: it was moved from there.
+func eachRevision(v *state.View, c api.Caller, m *oplog.Memory, f func(oplog.Revision) bool) {
+	v.EachRevision(c.DB, m.Seq, func(r oplog.Revision) bool {
+		return !c.Spaces.Has(cmp.Or(r.Namespace, m.Namespace)) || f(r) // an import may leave the namespace out
+	})
 }
 
 func (s *Service) newestOf(v *state.View, c api.Caller, q *api.CurrentRequest) (*api.CurrentMemory, error) {
