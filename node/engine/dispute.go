@@ -114,59 +114,81 @@ func latestSuccessor(v *state.View, db oplog.DB, m *oplog.Memory) *oplog.Memory 
 
 // preferSuccessors puts the current memory before each that it superseded, even if the search did not find it, and
 // marks the superseded ones. It leaves out a memory that was surely superseded if its successor is in the list,
-// unless the request asks for all.
-func (s *Service) preferSuccessors(c api.Caller, q *index.Query, hits []index.Hit, all bool) ([]index.Hit, error) {
+// unless the request asks for all. The list ends where its memories have no room together; left counts the hits behind.
+func (s *Service) preferSuccessors(c api.Caller, q *index.Query, hits []index.Hit, all bool) (told []index.Hit, left int, err error) {
 	if now, err := s.state.Current(c.DB); err != nil || now.Stats.Superseded == 0 {
-		return hits, err
+		return hits, 0, err
 	}
-	told, at := make([]index.Hit, 0, len(hits)), map[oplog.Seq]int{}
+	l := currentFirst{q: q, hits: hits, all: all, at: map[oplog.Seq]int{}, done: map[oplog.Seq]bool{}, room: byteBudget{hold: c.Hold}}
 	for i := range hits {
-		at[hits[i].Memory.Seq] = i
+		l.at[hits[i].Memory.Seq] = i
 	}
-	return told, s.state.Inspect(func(v *state.View) {
-		done := map[oplog.Seq]bool{}
-		tell := func(h index.Hit) {
-			if !done[h.Memory.Seq] {
-				done[h.Memory.Seq] = true
-				told = append(told, h)
+	err = s.state.Inspect(func(v *state.View) {
+		for i := range hits {
+			if len(l.told) >= q.K {
+				break
+			}
+			if l.place(v, c.DB, hits[i]); l.room.full {
+				left = len(hits) - i
+				break
 			}
 		}
-		for _, h := range hits {
-			m, ok := v.MemoryAt(c.DB, h.Memory.Seq)
-			if !ok || m.By == "" {
-				tell(h)
-				continue
-			}
-			by := latestSuccessor(v, c.DB, m)
-			if by == nil {
-				tell(h)
-				continue
-			}
-			first := index.Hit{Memory: by, Parts: h.Parts}
-			j, found := at[by.Seq]
-			switch {
-			case found:
-				first = hits[j]
-				first.Score = max(first.Score, h.Score)
-			case q.Bare:
-				first.Memory = &oplog.Memory{Seq: by.Seq, Content: oplog.Content{RID: by.RID, Created: by.Created}}
-				fallthrough
-			default:
-				first.Score, first.Why = h.Score, []string{"supersedes " + m.RID}
-			}
-			if found || passes(&q.Filter, by) {
-				tell(first)
-			}
-			if done[by.Seq] && m.Surely && !all {
-				done[m.Seq] = true
-				continue
-			}
-			h.By = index.Against{RID: by.RID, Seq: by.Seq, Age: "newer"}
-			h.Why = append(slices.Clip(h.Why), prompt.SupersededBy(by.RID))
-			tell(h)
-		}
-		told = told[:min(len(told), q.K)]
 	})
+	return l.told[:min(len(l.told), q.K)], left, err
+}
+
+// currentFirst is a list of hits in which current memories come before those that they superseded.
+type currentFirst struct {
+	q    *index.Query
+	hits []index.Hit
+	all  bool              // also those that were surely superseded
+	at   map[oplog.Seq]int // positions of hits
+	done map[oplog.Seq]bool
+	told []index.Hit
+	room byteBudget
+}
+
+func (l *currentFirst) tell(h index.Hit) {
+	if !l.done[h.Memory.Seq] && (l.q.Bare || l.room.reserve(h.Memory.Weight())) {
+		l.done[h.Memory.Seq] = true
+		l.told = append(l.told, h)
+	}
+}
+
+// place adds a hit to the list, behind the current memory that superseded it.
+func (l *currentFirst) place(v *state.View, db oplog.DB, h index.Hit) {
+	m, ok := v.MemoryAt(db, h.Memory.Seq)
+	if !ok || m.By == "" {
+		l.tell(h)
+		return
+	}
+	by := latestSuccessor(v, db, m)
+	if by == nil {
+		l.tell(h)
+		return
+	}
+	first := index.Hit{Memory: by, Parts: h.Parts}
+	j, found := l.at[by.Seq]
+	switch {
+	case found:
+		first = l.hits[j]
+		first.Score = max(first.Score, h.Score)
+	case l.q.Bare:
+		first.Memory = &oplog.Memory{Seq: by.Seq, Content: oplog.Content{RID: by.RID, Created: by.Created}}
+		fallthrough
+	default:
+		first.Score, first.Why = h.Score, []string{"supersedes " + m.RID}
+	}
+	if found || passes(&l.q.Filter, by) {
+		l.tell(first)
+	}
+	if l.done[by.Seq] && m.Surely && !l.all {
+		l.done[m.Seq] = true
+		return
+	}
+	h.By = index.Against{RID: by.RID, Seq: by.Seq, Age: "newer"}
+	h.Why = append(slices.Clip(h.Why), prompt.SupersededBy(by.RID))
+	l.tell(h)
 }
 
 // passes reports whether a memory passes a question's filter.

@@ -91,27 +91,29 @@ func (s *Service) searchCurrent(ctx context.Context, c api.Caller, q index.Query
 			return a, err
 		}
 		more := len(a.Hits) == k && k < index.MaxK
-		if a.Hits, err = s.annotateHits(c, &q, asked, a.Hits); err != nil || len(a.Hits) >= q.K || !more {
+		if err = s.annotateHits(c, &q, asked, &a); err != nil || len(a.Hits) >= q.K || !more || a.Info.Cut > 0 {
 			a.Hits = a.Hits[:min(len(a.Hits), q.K)]
+			a.Info.Cut = min(a.Info.Cut, q.K-len(a.Hits)) // a deeper search had more than this answer
 			return a, err
 		}
 	}
 }
 
-// annotateHits marks and orders rows by the related memories in the state.
-func (s *Service) annotateHits(c api.Caller, q *index.Query, asked *api.Question, hits []index.Hit) ([]index.Hit, error) {
-	hits, err := s.preferSuccessors(c, q, hits, asked.Superseded)
+// annotateHits marks and orders an answer's rows by the related memories in the state.
+func (s *Service) annotateHits(c api.Caller, q *index.Query, asked *api.Question, a *Answer) error {
+	hits, left, err := s.preferSuccessors(c, q, a.Hits, asked.Superseded)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	a.Info.Cut += left
 	if err := s.addCorrectionTimes(c, hits); err != nil {
-		return nil, err
+		return err
 	}
-	if hits, err = s.markConflicts(c, q, hits); err != nil {
-		return nil, err
+	if a.Hits, err = s.markConflicts(c, q, hits); err != nil {
+		return err
 	}
-	markOutdated(asked.Text, hits)
-	return hits, nil
+	markOutdated(asked.Text, a.Hits)
+	return nil
 }
 
 // selfModel is the kind of memories in which an agent describes itself. Agents ask for them at the start of their
