@@ -99,10 +99,11 @@ func TestRecallStreams(t *testing.T) {
 func TestAStreamedAnswerIsWhole(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	stored := w.ok("POST", "/v1/remember", obj{"text": "a heron stands in the lake", "domain": "birds"})
+	stored := w.ok("POST", "/v1/remember", obj{"text": "a heron stands in the lake of Ada Lovelace", "domain": "birds"})
 	for _, query := range []obj{
 		{"query": "heron", "domain": "birds", "explain": true, "skip_reinforce": true},
 		{"query": "heron", "as_of": "2999-01-01"},
+		{"query": "which lake has the most water in the dry months of a year", "min_score": 0, "skip_reinforce": true}, // it has hints
 	} {
 		whole := w.ok("POST", "/v1/recall", query)
 		resp, in := w.stream(query)

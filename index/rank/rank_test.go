@@ -291,7 +291,7 @@ func TestConfidenceAndHints(t *testing.T) {
 	top := []Scored{{Score: .8}, {Score: .5}, {Score: .4}}
 	near(t, "confidence", Confidence(top), .8, 0)
 	near(t, "confidence of nothing", Confidence(nil), 0, 0)
-	hints := Hints("who is Bob", top[2:], []int64{0, 40 * 86400 * 1e6}, []string{"bob", "Ada"})
+	hints := Hints("who is Bob", top[2:], []int64{0, 40 * 86400 * 1e6}, func() []string { return []string{"bob", "Ada"} })
 	var kinds []string
 	for _, h := range hints {
 		kinds = append(kinds, h.Type)

@@ -113,13 +113,14 @@ type Hint struct {
 const unsure = .5
 
 // Hints say how to ask better when confidence is low; a sure answer and a list get none. created holds the times of the
-// answer's rows, in microseconds. The hints name those of the entities that the question does not name.
-func Hints(question string, top []Scored, created []int64, entities []string) (out []Hint) {
+// answer's rows, in microseconds. The hints name those of the entities that the question does not name; named returns them, and
+// is called if there are hints at all.
+func Hints(question string, top []Scored, created []int64, named func() []string) (out []Hint) {
 	asked := " " + strings.Join(words(question), " ") + " "
 	if Confidence(top) >= unsure || asked == "  " {
 		return nil
 	}
-	entities = slices.DeleteFunc(slices.Clone(entities), func(name string) bool {
+	entities := slices.DeleteFunc(slices.Clone(named()), func(name string) bool {
 		return strings.Contains(asked, " "+strings.Join(words(name), " ")+" ")
 	})
 	if entities == nil {

@@ -53,9 +53,12 @@ func (s *Service) answerQuestion(ctx context.Context, c api.Caller, asked *api.Q
 	if err != nil {
 		return nil, err
 	}
-	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence, Hints: hints(a, q.Text),
+	r := &api.Recalled{Results: []api.Result{}, Total: len(a.Hits), Confidence: a.Info.Confidence,
 		Index: a.Index, Lag: a.Lag,
 		Considered: a.Info.Considered, Below: a.Info.Below, Left: a.Info.Cut, Bounded: a.Bounded}
+	if r.Hints, err = s.hints(c, &q, a.Hits); err != nil {
+		return nil, err
+	}
 	for _, l := range a.Info.Left {
 		r.Filtered = append(r.Filtered, api.Filtered{Filter: l.Filter, Left: l.Rows})
 	}
@@ -217,19 +220,40 @@ func sharesOf(h index.Hit) api.Scores {
 const hintEntities = 5
 
 // hints returns suggestions for a better question, if the answer's confidence is low.
-func hints(a Answer, question string) []api.Hint {
-	top, created, names := make([]rank.Scored, len(a.Hits)), make([]int64, len(a.Hits)), []string{}
-	for i, h := range a.Hits {
+func (s *Service) hints(c api.Caller, q *index.Query, hits []index.Hit) (list []api.Hint, err error) {
+	top, created := make([]rank.Scored, len(hits)), make([]int64, len(hits))
+	for i, h := range hits {
 		top[i], created[i] = rank.Scored{Score: h.Score, Parts: h.Parts}, int64(h.Memory.Created)
-		for _, name := range h.Memory.Entities {
-			if len(names) < hintEntities && !slices.Contains(names, name) {
+	}
+	hints := rank.Hints(index.Question(q.Text), top, created, func() (names []string) {
+		err = s.state.Inspect(func(v *state.View) { names = namesIn(v, c.DB, q, hits) })
+		return names
+	})
+	return api.Each(hints, func(h rank.Hint) api.Hint {
+		return api.Hint{Type: h.Type, Suggestion: h.Suggestion, Related: h.Entities}
+	}), err
+}
+
+// namesIn returns the first names in an answer. The rows of a bare answer are read for them.
+func namesIn(v *state.View, db oplog.DB, q *index.Query, hits []index.Hit) (names []string) {
+	for _, h := range hits {
+		m, ok := h.Memory, true
+		if q.Bare {
+			m, ok = v.MemoryAt(db, m.Seq)
+		}
+		if !ok || q.Bare && !q.Shows(m) {
+			continue
+		}
+		for _, name := range m.Entities {
+			if len(names) == hintEntities {
+				return names
+			}
+			if !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
-	return api.Each(rank.Hints(index.Question(question), top, created, names), func(h rank.Hint) api.Hint {
-		return api.Hint{Type: h.Type, Suggestion: h.Suggestion, Related: h.Entities}
-	})
+	return names
 }
 
 // Bounds of a page of a streamed answer: so many rows, or the first that together have so many bytes. Each page is
