@@ -18,9 +18,16 @@ import (
 func (th *Thinker) Conflicts(v *state.View, c api.Caller, q *api.ConflictsRequest) (*api.ConflictList, error) {
 	a := &api.ConflictList{}
 	a.Conflicts, a.Bounded = FindConflicts(v, c, q)
-	for i := range a.Conflicts {
+	for i, bytes := 0, 0; i < len(a.Conflicts); i++ {
 		x := &a.Conflicts[i]
 		x.SideA, x.SideB = conflictSide(v, c.DB, x.A), conflictSide(v, c.DB, x.B)
+		fits := c.Hold.Fits
+		if i == 0 {
+			fits = c.Hold.FitsFirst
+		}
+		if bytes += 512 + len(x.Reason) + len(api.OrOld(x.SideA.Text, "")) + len(api.OrOld(x.SideB.Text, "")); !fits(bytes) {
+			a.Conflicts, a.Bounded = a.Conflicts[:i], api.Cut(i, "contradictions, whose texts fill an answer,", "name a type, an entity or a memory")
+		}
 	}
 	return a, nil
 }
