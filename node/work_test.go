@@ -130,3 +130,28 @@ func TestTurnsAtTheQuota(t *testing.T) {
 		t.Errorf("a task over the quota: %d %v", status, said)
 	}
 }
+
+// TestLargeTurnsAndSkillsAreCounted checks that lists of turns and of skills end where they have no room together, and
+// say so.
+func TestLargeTurnsAndSkillsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	large := strings.Repeat("x ", 490_000)
+	for i := range 20 {
+		w.ok("POST", "/v1/conversation/turns", obj{"role": "user", "content": fmt.Sprint(i, " ", large), "max_turns": 20})
+		w.ok("POST", "/v1/skills/define", obj{"skill_id": fmt.Sprint("release.part", i), "skill_type": "procedure", "applies_to": []string{"release"},
+			"body": "Before a release, read the notes and run the tests twice.", "metadata": obj{"x": large}})
+	}
+	turns := w.ok("GET", "/v1/conversation/recent?limit=20", nil)
+	if all := turns["turns"].([]any); len(all) < 10 || len(all) > 17 || turns["left_out"] != true ||
+		!strings.HasPrefix(all[len(all)-1].(obj)["content"].(string), "19 ") || !strings.HasPrefix(all[0].(obj)["content"].(string), fmt.Sprint(20-len(all), " ")) {
+		t.Errorf("%d turns, left out: %v", len(all), turns["left_out"])
+	}
+	if turns = w.ok("GET", "/v1/conversation/recent?limit=2", nil); turns["left_out"] != nil || turns["count"] != 2. {
+		t.Errorf("of two turns: %v, %v", turns["count"], turns["left_out"])
+	}
+	skills := w.ok("POST", "/v1/skills/search", obj{"query": "release notes", "top_k": 20})
+	if rows := len(skills["skills"].([]any)); rows < 10 || rows > 17 || skills["left_out"] != float64(20-rows) {
+		t.Errorf("%d skills, left out: %v", rows, skills["left_out"])
+	}
+}

@@ -69,6 +69,7 @@ type RecentTurnsRequest struct {
 type TurnList struct {
 	Turns []Turn `json:"turns" doc:"The oldest first."`
 	Count int    `json:"count" doc:"Number of rows."`
+	Left  bool   `json:"left_out,omitempty" doc:"true: older turns were left out, because the answer reached 16 MiB of them. keys with the prefix /.turns lists all."`
 }
 
 // A Turn is one message of a conversation.
@@ -177,6 +178,7 @@ type SearchSkillsRequest struct {
 type SkillList struct {
 	Skills []Skill `json:"skills" doc:"The best first."`
 	Total  int     `json:"total" doc:"Number of rows."`
+	Left   int     `json:"left_out,omitempty" doc:"Number of rows left out because the answer reached 16 MiB of skills. Request fewer rows."`
 }
 
 // A Skill describes how to do something.

@@ -143,7 +143,7 @@ func (s *Service) searchSkills(ctx context.Context, c api.Caller, q *api.SearchS
 		return nil, err
 	}
 	rows := api.Each(a.Hits, skillOf)
-	return &api.SkillList{Skills: rows, Total: len(rows)}, nil
+	return &api.SkillList{Skills: rows, Total: len(rows), Left: a.Info.Cut}, nil
 }
 
 func skillOf(h index.Hit) api.Skill {

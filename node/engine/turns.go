@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,7 @@ func checkText(what, text string, most int) error {
 	return checkSize(what, len(text), most)
 }
 
-// turnsOf returns a namespace's turns, the oldest first, and the number of the last key.
+// turnsOf returns outlines of a namespace's turns, the oldest first, and the number of the last key.
 func turnsOf(v *state.View, db oplog.DB, namespace string) (all []*oplog.Memory, last uint64) {
 	looked := 0
 	v.Keys(db, namespace, turnFolder, "", 0, func(path string, m *oplog.Memory) bool {
@@ -51,7 +52,7 @@ func turnsOf(v *state.View, db oplog.DB, namespace string) (all []*oplog.Memory,
 			last = n
 		}
 		if m.Type == kindTurn {
-			all = append(all, m)
+			all = append(all, outline(m))
 		}
 		looked++
 		return looked < state.MaxScan
@@ -100,16 +101,15 @@ func deleteSteps(ns string, turns []*oplog.Memory) []api.BatchStep {
 func (s *Service) recentTurns(v *state.View, c api.Caller, q *api.RecentTurnsRequest) (*api.TurnList, error) {
 	all, _ := turnsOf(v, c.DB, orDefault(q.Namespace))
 	all = all[max(0, len(all)-min(max(q.Limit, 0), api.MaxList)):]
-	left, from := byteBudget{hold: c.Hold}, len(all)
-	for from > 0 && left.reserve(all[from-1].Weight()) { // without room, the oldest are left out
-		from--
-	}
-	rows := api.Each(all[from:], func(m *oplog.Memory) api.Turn {
+	slices.Reverse(all)
+	list, left := readFull(v, c.DB, all, c.Hold) // without room, the oldest are left out
+	slices.Reverse(list)
+	rows := api.Each(list, func(m *oplog.Memory) api.Turn {
 		var a struct{ Role string }
 		_ = json.Unmarshal(m.Attributes, &a) // a memory that a client stored under such a key may have no role
 		return api.Turn{RID: m.RID, Role: a.Role, Content: m.Text, Created: m.Created.Seconds()}
 	})
-	return &api.TurnList{Turns: rows, Count: len(rows)}, nil
+	return &api.TurnList{Turns: rows, Count: len(rows), Left: left}, nil
 }
 
 func (s *Service) clearTurns(ctx context.Context, c api.Caller, q *api.ClearTurnsRequest) (*api.ClearedTurns, error) {

@@ -2206,6 +2206,7 @@ export interface Skill {
 export interface SkillList {
   /** The best first. */ skills: Skill[];
   /** Number of rows. */ total: number;
+  /** Number of rows left out because the answer reached 16 MiB of skills. Request fewer rows. */ left_out?: number;
 }
 
 export interface SplitRequest {
@@ -2418,6 +2419,7 @@ export interface Turn {
 export interface TurnList {
   /** The oldest first. */ turns: Turn[];
   /** Number of rows. */ count: number;
+  /** true: older turns were left out, because the answer reached 16 MiB of them. keys with the prefix /.turns lists all. */ left_out?: boolean;
 }
 
 export interface UndoRequest {

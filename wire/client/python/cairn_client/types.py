@@ -1590,9 +1590,13 @@ class Skill(TypedDict):
     revision: int  # How often it was replaced.
 
 
-class SkillList(TypedDict):
+class _SkillList(TypedDict):
     skills: List[Skill]  # The best first.
     total: int  # Number of rows.
+
+
+class SkillList(_SkillList, total=False):
+    left_out: int  # Number of rows left out because the answer reached 16 MiB of skills. Request fewer rows.
 
 
 class _Splitted(TypedDict):
@@ -1738,9 +1742,13 @@ class Turn(TypedDict):
     created_at: float  # When it was recorded, in Unix seconds.
 
 
-class TurnList(TypedDict):
+class _TurnList(TypedDict):
     turns: List[Turn]  # The oldest first.
     count: int  # Number of rows.
+
+
+class TurnList(_TurnList, total=False):
+    left_out: bool  # true: older turns were left out, because the answer reached 16 MiB of them. keys with the prefix /.turns lists all.
 
 
 class _Undone(TypedDict):
