@@ -16,6 +16,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/state/statetest"
 	"github.com/cairndb/cairn/oplog/suite"
+	"github.com/cairndb/cairn/wire/large"
 )
 
 // newTestThinker returns a Thinker over a state with an index and an empty database. Its writes are applied and
@@ -55,7 +56,7 @@ func newTestThinker(t *testing.T) (*Thinker, api.Caller) {
 		Recalling: func() bool { return false }, Leads: func() bool { return true }, Indexed: func() oplog.Index { return at },
 		Databases: func(c api.Caller, _ string) ([]api.Caller, error) { return []api.Caller{c}, nil },
 		ReadText:  func(*state.View, api.Caller, string) (uint8, []oplog.Mention, []oplog.Claim) { return 0, nil, nil },
-	}), api.Caller{DB: oplog.DefaultDB, Database: "default"}
+	}), api.Caller{DB: oplog.DefaultDB, Database: "default", Hold: large.NewHold(nil, "")}
 }
 
 func must(t *testing.T, err error) {
