@@ -112,7 +112,7 @@ func TestAMovedMemoryLeavesItsPast(t *testing.T) {
 		spaces []string
 		want   string
 	}{{[]string{"staff"}, "[2]"}, {[]string{"staff", "pay"}, "[0 1 2]"}} {
-		bound := w.with(w.newToken(obj{"label": "reader", "namespaces": c.spaces}))
+		bound := w.with(w.createToken(obj{"label": "reader", "namespaces": c.spaces}))
 		got := []any{}
 		for _, r := range bound.ok("GET", past, nil)["revisions"].([]any) {
 			got = append(got, r.(obj)["revision"])
@@ -124,7 +124,7 @@ func TestAMovedMemoryLeavesItsPast(t *testing.T) {
 			t.Errorf("bound to %s, the export: %s", c.spaces, said)
 		}
 	}
-	staff := w.with(w.newToken(obj{"label": "staff", "namespaces": []string{"staff"}}))
+	staff := w.with(w.createToken(obj{"label": "staff", "namespaces": []string{"staff"}}))
 	if page := staff.ok("GET", past+"?offset=1", nil); len(page["revisions"].([]any)) != 0 {
 		t.Errorf("behind the only one: %v", page)
 	}
