@@ -31,27 +31,27 @@ type attributeValue struct {
 }
 
 // enter adds an attribute to a row, and returns its value.
-func (a *attributes) enter(with filter.Attribute, row uint32) *attributeValue {
-	of := a.named[with.Name]
-	if of == nil {
+func (a *attributes) enter(named filter.Attribute, row uint32) *attributeValue {
+	attr := a.named[named.Name]
+	if attr == nil {
 		if a.named == nil {
 			a.named = map[string]*attribute{}
 		}
-		of = newAttribute()
-		a.named[with.Name] = of
+		attr = newAttribute()
+		a.named[named.Name] = attr
 	}
-	list, form := *of.values.Load(), with.Value.String()
-	n, known := of.number[form]
+	list, form := *attr.values.Load(), named.Value.String()
+	n, known := attr.number[form]
 	if !known {
 		n = len(list)
-		v := &attributeValue{Value: with.Value}
+		v := &attributeValue{Value: named.Value}
 		v.rows.Store(new([]uint32))
 		list = append(list, v)
-		of.number[form] = n
-		if with.Value.IsList() {
-			of.lists.Store(true)
+		attr.number[form] = n
+		if named.Value.IsList() {
+			attr.lists.Store(true)
 		}
-		of.values.Store(&list)
+		attr.values.Store(&list)
 	}
 	rows := append(*list[n].rows.Load(), row) // searches under way have the shorter one
 	list[n].rows.Store(&rows)
@@ -60,9 +60,9 @@ func (a *attributes) enter(with filter.Attribute, row uint32) *attributeValue {
 }
 
 func newAttribute() *attribute {
-	of := &attribute{number: map[string]int{}}
-	of.values.Store(new([]*attributeValue))
-	return of
+	attr := &attribute{number: map[string]int{}}
+	attr.values.Store(new([]*attributeValue))
+	return attr
 }
 
 // leave counts a row that died.
@@ -81,10 +81,10 @@ func (a *attributes) sweep(rows columnView) bool {
 	if a.dead < sweptAfter+a.entries/2 {
 		return false
 	}
-	was := a.named
+	old := a.named
 	*a = attributes{}
-	for name, of := range was {
-		for _, v := range *of.values.Load() {
+	for name, attr := range old {
+		for _, v := range *attr.values.Load() {
 			for _, row := range *v.rows.Load() {
 				if rows.died(row).Load() == 0 {
 					a.enter(filter.Attribute{Name: name, Value: v.Value}, row)

@@ -119,7 +119,7 @@ func newVectors(dim int, epoch uint32) *vector.Store {
 	return s
 }
 
-// prepareAll condenses vectors, some of them on several processors.
+// prepareAll quantises vectors, many of them on several processors.
 func prepareAll(store *vector.Store, units [][]float32) []vector.Prepared {
 	out := make([]vector.Prepared, len(units))
 	spread.Over(len(units), unitsEach, func(from, to int) {

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// A checkpoint is the columns and the vectors' codes as they were at one index of the log, so that the next start
+// A checkpoint holds the columns and the vectors' codes as they were at one index of the log, so that the next start
 // reads from the state only what happened after it. This struct is its head: it names the files, per database, that
 // belong to it.
 type checkpoint struct {
@@ -22,14 +22,14 @@ type checkpoint struct {
 	Databases map[oplog.DB]databaseFiles `json:"databases"`
 }
 
-// databaseFiles is the files of one database.
+// databaseFiles describes the files of one database.
 type databaseFiles struct {
 	Dir    string      `json:"dir"`
 	Epoch  uint32      `json:"epoch"` // of the embedder whose vectors these are
 	Pieces []pieceFile `json:"pieces"`
 
-	At      oplog.Index `json:"at"`   // they have all that the log says of the database up to here
-	Open    bool        `json:"open"` // it was open when the checkpoint was written
+	At      oplog.Index `json:"at"`   // the files contain every entry up to this one
+	Open    bool        `json:"open"` // the index was open when the checkpoint was written
 	Counted vectorCount `json:"counted"`
 }
 
@@ -41,8 +41,8 @@ type savedFiles struct {
 
 const checkpointFile = "checkpoint"
 
-// checkpointState tracks an index's checkpoints. Who holds Index.following owns it, and
-// lends it to the writer that it starts until that writer closes done.
+// checkpointState tracks an index's checkpoints. The goroutine that holds Index.following owns it, and lends it to
+// the writer that it starts until that writer closes done.
 type checkpointState struct {
 	cluster string
 	at      oplog.Index
@@ -82,8 +82,8 @@ func (k *checkpointState) wait() {
 // checkpoint starts writing a checkpoint in the background when enough rows have changed and none is being written.
 func (x *Index) checkpoint() {
 	k := &x.checkpoints
-	long := k.at > k.written+maxBehind // entries of closed indexes count as no change, and the next start reads them
-	if k.changes.Load() < int64(x.cfg.piece) && !long || k.busy() {
+	behind := k.at > k.written+maxBehind // entries of closed indexes count as no change, and the next start reads them
+	if k.changes.Load() < int64(x.cfg.piece) && !behind || k.busy() {
 		return
 	}
 	x.startCheckpoint()
@@ -101,12 +101,12 @@ func (x *Index) startCheckpoint() {
 	}()
 }
 
-// A capture is one database of a checkpoint.
+// A capture holds one database of a checkpoint that is being written.
 type capture struct {
 	id       oplog.DB
 	database *database
 	version  uint64
-	files    databaseFiles // those of the checkpoint before, and from it on with the new piece
+	files    databaseFiles // of the last checkpoint, and the new piece
 	changed  bool          // there is a new piece
 	piece    pieceWriter
 }
@@ -118,7 +118,7 @@ func (x *Index) captureCheckpoint() func() {
 	head := checkpoint{Format: indexFormat, Cluster: k.cluster, At: k.at, Time: k.time, Databases: map[oplog.DB]databaseFiles{}}
 	var all []capture
 	x.mu.RLock()
-	far := x.captureParked(&head)
+	behind := x.captureParked(&head)
 	for id, d := range x.dbs {
 		if d.memory || x.opening[id] != nil { // opened by a question and lacks what was deferred: the next start reads the state
 			continue
@@ -134,7 +134,7 @@ func (x *Index) captureCheckpoint() func() {
 		all = append(all, p)
 	}
 	x.mu.RUnlock()
-	x.openBehind(far)
+	x.openBehind(behind)
 	return func() {
 		var err error
 		for i := range all {
@@ -166,10 +166,10 @@ func (x *Index) captureCheckpoint() func() {
 // capturePiece captures the next piece of a database. whole makes it the only one. It returns the piece's writer, and
 // the files of the checkpoint with it.
 func (d *database) capturePiece(at oplog.Index, unit int, whole bool) (w pieceWriter, files []pieceFile) {
-	stay, next := d.nextPiece(at, unit, whole)
+	kept, next := d.nextPiece(at, unit, whole)
 	w = pieceWriter{piece: next, cols: d.cols.view(), seq: d.seq, top: oplog.Seq(d.bySeq.top.Load()), facets: d.facets,
 		sessions: d.sessions, vectors: d.vectors.Load()}
-	for _, p := range stay {
+	for _, p := range kept {
 		files = append(files, p.pieceFile)
 	}
 	return w, append(files, next.pieceFile)
@@ -177,18 +177,18 @@ func (d *database) capturePiece(at oplog.Index, unit int, whole bool) (w pieceWr
 
 // captureParked adds the files of closed indexes to the head, and up to which index they are complete: the next start
 // reads the rest from the log. It returns the databases that are too far behind for that. mu of the index is held.
-func (x *Index) captureParked(head *checkpoint) (far []oplog.DB) {
+func (x *Index) captureParked(head *checkpoint) (behind []oplog.DB) {
 	for id, files := range x.parked {
 		files.At, files.Open, files.Counted = head.At, false, x.counted[id]
 		if o := x.opening[id]; o != nil && o.behind {
 			files.At = o.since
 			if head.At-o.since > maxBehind {
-				far = append(far, id)
+				behind = append(behind, id)
 			}
 		}
 		head.Databases[id] = files
 	}
-	return far
+	return behind
 }
 
 // saveHead replaces the head file, which makes the new checkpoint the one that the next start loads. The state is

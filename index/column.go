@@ -19,7 +19,7 @@ type column struct {
 	revision uint32
 }
 
-// mutable are the numbers of a memory that change while its text stays.
+// mutable holds the numbers of a memory that change while its text stays.
 type mutable struct {
 	accessed, updated    int64
 	halfLife, importance float64
@@ -42,7 +42,7 @@ func (c *column) changed() int64 {
 	return c.updated
 }
 
-// update stores new numbers, unless they are the ones it has.
+// update stores a memory's current numbers, unless they are unchanged.
 func (c *column) update(m *oplog.Memory) {
 	w := mutable{int64(m.Accessed), int64(m.Updated), m.HalfLife, m.Importance}
 	if old := c.now.Load(); old != nil && *old == w || old == nil && w == (mutable{c.Accessed, c.updated, c.HalfLife, c.Row.Importance}) {
@@ -53,8 +53,8 @@ func (c *column) update(m *oplog.Memory) {
 
 const chunkRows = 1024
 
-// A chunk is the columns of consecutive rows. The fields that filters read of every row lie next to each other, in
-// few cache lines.
+// A chunk holds the columns of chunkRows consecutive rows. The fields that filters read for every row are arrays of
+// their own, so that a scan touches few cache lines.
 type chunk struct {
 	died   [chunkRows]atomic.Uint64 // number of the change that replaced or forgot the row; 0 while it lives
 	facet  [chunkRows]atomic.Uint32
@@ -64,7 +64,7 @@ type chunk struct {
 	live   int             // rows that are not dead, as the writer counts them
 }
 
-// deadChunk stands for every chunk in which all rows are dead.
+// deadChunk returns the chunk that replaces every chunk whose rows are all dead.
 var deadChunk = sync.OnceValue(func() *chunk {
 	c := new(chunk)
 	for i := range c.died {
@@ -73,13 +73,14 @@ var deadChunk = sync.OnceValue(func() *chunk {
 	return c
 })
 
-// columns are the rows by number. One goroutine appends; readers take no lock, for a chunk never moves.
+// columns holds the columns of all rows, by row number. One goroutine appends; readers take no lock, because a chunk
+// never moves.
 type columns struct {
 	chunks atomic.Pointer[[]*chunk]
 	n      atomic.Uint32
 }
 
-// A columnView is the columns as they were at a moment, except for the atomic fields.
+// A columnView captures the columns at a moment. Their atomic fields still change.
 type columnView struct {
 	chunks []*chunk
 	n      uint32
@@ -135,8 +136,8 @@ func (c *columns) skip(n uint32) {
 	}
 }
 
-// freeChunks frees the chunks whose rows are all dead, and returns those that get more rows: it is too early for them.
-// Searches under way keep the chunks that they have.
+// freeChunks frees those of the given chunks whose rows are all dead. It returns the ones that can still get rows:
+// they are tried again later. Searches under way keep the chunks that they have.
 func (c *columns) freeChunks(dead []int) (later []int) {
 	table := slices.Clone(*c.chunks.Load())
 	for _, at := range dead {

@@ -121,7 +121,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		m := w.m
 		old, known := d.rowOf(m.Seq)
 		switch {
-		case w.gone():
+		case w.hasNoRow():
 			if known {
 				del = append(del, d.markDead(old))
 				d.leaveSession(d.at(old).Session, m.Seq)
@@ -195,17 +195,17 @@ func (d *database) add(w *prepared, old uint32, corrected bool) (row uint32) {
 	for _, a := range w.attributes {
 		d.markValue(a.Name, d.facets.attributes.enter(a, row))
 	}
-	was := uint32(0)
+	oldSession := uint32(0)
 	if corrected {
-		was = d.at(old).Session
+		oldSession = d.at(old).Session
 	}
-	d.join(col, w.m, was)
+	d.join(col, w.m, oldSession)
 	if w.unit != nil {
 		d.vectors.Load().Put(row, w.code)
 	}
 	if w.onDisk {
 		rows.died(row).Store(0)
-		d.pieces = nil // it may be older than the last one
+		d.pieces = nil // the row may be older than the last piece
 	} else {
 		d.cols.publish()
 	}
@@ -235,8 +235,8 @@ func (d *database) describe(col *column, w *prepared) {
 
 // intern returns the copy of a string that all rows share.
 func (d *database) intern(s string) string {
-	if have, ok := d.strings[s]; ok {
-		return have
+	if shared, ok := d.strings[s]; ok {
+		return shared
 	}
 	s = strings.Clone(s)
 	d.strings[s] = s
@@ -244,15 +244,15 @@ func (d *database) intern(s string) string {
 }
 
 // join puts a row's memory into its session, and takes it out of the one that it was in before.
-func (d *database) join(col *column, m *oplog.Memory, was uint32) {
+func (d *database) join(col *column, m *oplog.Memory, oldSession uint32) {
 	if m.Session != "" {
 		_, col.Session = d.session(m.Namespace, m.Session)
 		d.count(col, uint64(col.Length))
 	}
-	if col.Session == was {
+	if col.Session == oldSession {
 		return
 	}
-	d.leaveSession(was, m.Seq)
+	d.leaveSession(oldSession, m.Seq)
 	if col.Session != 0 {
 		d.enterSession(col.Session, m.Seq)
 	}

@@ -84,49 +84,49 @@ func (in *question) addTimeTerm(q *rank.Question, cands []rank.Candidate) []rank
 	}
 	q.Terms = append(q.Terms, rank.Term{DF: df, Share: 1, Time: true})
 	tf := make([]uint16, 0, (n+1)*(len(cands)+depth))
-	extend := func(own []uint16, in uint16) []uint16 {
+	extend := func(before []uint16, in uint16) []uint16 {
 		at := len(tf)
-		tf = append(append(tf, own...), in)
+		tf = append(append(tf, before...), in)
 		return tf[at:len(tf):len(tf)]
 	}
 	for i := range cands {
-		c, has := &cands[i], uint16(0)
+		c, inTime := &cands[i], uint16(0)
 		if _, there := slices.BinarySearch(in.timeRows, c.Row); there {
-			has = 1
+			inTime = 1
 		}
-		c.TF = extend(c.TF, has)
+		c.TF = extend(c.TF, inTime)
 	}
 	if len(in.timeRows) > maxTimeRows && !in.asksTimeAlone() {
 		return cands
 	}
 	found := in.found.Rows // sorted
-	rest := slices.DeleteFunc(in.timeRows, func(row uint32) bool {
+	onlyByTime := slices.DeleteFunc(in.timeRows, func(row uint32) bool {
 		_, there := slices.BinarySearch(found, row)
 		return there
 	})
-	none := make([]uint16, n)
-	for _, row := range in.newestOf(rest, max(depth, in.q.K)) {
-		cands = append(cands, in.candidate(row, extend(none, 1)))
+	zeros := make([]uint16, n)
+	for _, row := range in.newestOf(onlyByTime, max(depth, in.q.K)) {
+		cands = append(cands, in.candidate(row, extend(zeros, 1)))
 	}
 	return cands
 }
 
-// asksTimeAlone reports whether a question that names a time has no other words that say much.
+// asksTimeAlone reports whether a question that names a time has no other words that carry meaning.
 func (in *question) asksTimeAlone() bool {
 	return text.StopsAlone(in.asked.Rest) ||
 		!slices.ContainsFunc(text.AnalyzeQuery(in.asked.Rest), func(term string) bool { return !text.Light(term) })
 }
 
-// newestOf returns the first rows by tie, at most so many.
-func (in *question) newestOf(rows []uint32, most int) []uint32 {
-	best := make([]uint32, 0, min(len(rows), most)+1)
+// newestOf returns the first rows in the order of tie, at most limit.
+func (in *question) newestOf(rows []uint32, limit int) []uint32 {
+	best := make([]uint32, 0, min(len(rows), limit)+1)
 	for _, row := range slices.Backward(rows) { // the newest come last
-		if len(best) == most && in.tie(row, best[most-1]) > 0 {
+		if len(best) == limit && in.tie(row, best[limit-1]) > 0 {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(best, row, in.tie)
-		if best = slices.Insert(best, at, row); len(best) > most {
-			best = best[:most]
+		if best = slices.Insert(best, at, row); len(best) > limit {
+			best = best[:limit]
 		}
 	}
 	return best

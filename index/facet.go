@@ -59,8 +59,8 @@ func (f *facets) of(v facet) (n uint32, known bool) {
 		f.list.Store(&list)
 		m := &members{}
 		m.rows.Store(new([]uint32))
-		with := append(*f.members.Load(), m)
-		f.members.Store(&with)
+		all := append(*f.members.Load(), m)
+		f.members.Store(&all)
 		if v.status == oplog.Consolidated {
 			f.merged.Store(true)
 		}
@@ -85,16 +85,16 @@ type verdicts struct {
 }
 
 const (
-	refused = 1
-	passed  = 2
+	rejected = 1
+	passed   = 2
 )
 
 func newVerdicts(filter *Filter, f *facets) verdicts {
 	n := len(*f.list.Load())
 	v, _ := f.verdicts.Get().(*[]atomic.Uint32)
 	if v == nil || cap(*v) < n {
-		fresh := make([]atomic.Uint32, n+n/2)
-		v = &fresh
+		buffer := make([]atomic.Uint32, n+n/2)
+		v = &buffer
 	}
 	*v = (*v)[:n]
 	clear(*v)
@@ -112,14 +112,14 @@ func (s *verdicts) passes(n uint32) bool {
 	switch v.Load() {
 	case passed:
 		return true
-	case refused:
+	case rejected:
 		return false
 	}
 	if s.filter.admits(s.facets.at(n)) {
 		v.Store(passed)
 		return true
 	}
-	v.Store(refused)
+	v.Store(rejected)
 	return false
 }
 

@@ -85,13 +85,15 @@ func (x *Index) follow(ctx context.Context, batch []oplog.Outcome) error {
 	})
 }
 
-// touched are the memories that a batch changed.
+// touched holds the memories that a batch changed, by database.
 type touched map[oplog.DB]memories
 
-// memories are some memories of a database by rid, with their content or to be read from the state.
+// memories holds memories of a database by RID. Each has the content of the outcome, or has to be read from the
+// state.
 type memories map[string]storedMemory
 
-// A storedMemory is a memory as an outcome stored it. A zero one has to be read from the state.
+// A storedMemory holds a memory as an outcome stored it. The zero value stands for a memory that has to be read from
+// the state.
 type storedMemory struct {
 	oplog.Stored
 	at oplog.Index
@@ -117,28 +119,28 @@ func (t touched) of(db oplog.DB) memories {
 }
 
 func (t touched) add(o oplog.Outcome) {
-	here := t.of(o.Entry.DB)
+	list := t.of(o.Entry.DB)
 	for i, op := range o.Entry.Ops {
 		if o.Stored != nil && o.Stored[i].Memory != nil {
-			here.addStored(o.Stored[i], o.Index)
+			list.addStored(o.Stored[i], o.Index)
 			continue
 		}
 		for _, rid := range rows(op) {
-			here.addUnread(rid)
+			list.addUnread(rid)
 		}
 	}
 	for _, r := range o.Results {
 		for _, rid := range r.Rows {
-			here.addUnread(rid)
+			list.addUnread(rid)
 		}
 	}
 }
 
 // addUnread adds memories that have to be read from the state.
 func (t touched) addUnread(db oplog.DB, list memories) {
-	here := t.of(db)
+	own := t.of(db)
 	for rid := range list {
-		here.addUnread(rid)
+		own.addUnread(rid)
 	}
 }
 
@@ -195,14 +197,14 @@ func (x *Index) refresh(ctx context.Context, v *state.View, id oplog.DB, ops []o
 	switch {
 	case db.names.outgrown(v.Stats(id).Entities):
 		db.names.load(v, id)
-	case slices.ContainsFunc(ops, erasesName): // its aliases are gone: read all again, which Apply did as well
+	case slices.ContainsFunc(ops, erasesName): // Apply removed the aliases of that name: read all again
 		db.names.loadAliases(v, id)
 	}
 	x.mu.RLock()
-	since := x.remade[id]
+	duringRemake := x.remade[id]
 	x.mu.RUnlock()
-	if since != nil {
-		since.addUnread(id, list)
+	if duringRemake != nil {
+		duringRemake.addUnread(id, list)
 	}
 	if (db.changeOver(v, id) || divided) && db.repartition(v, id) {
 		x.checkpoints.due(x.cfg.piece)

@@ -33,7 +33,7 @@ type names struct {
 	mu       sync.RWMutex
 	entities map[string][]string           // folded name → names, sorted
 	count    int                           // of them
-	aliases  map[string]map[string][]alias // folded alias → namespace → those that fold to it, by their bytes
+	aliases  map[string]map[string][]alias // folded alias → namespace → the aliases that fold to it, sorted by bytes
 }
 
 // An alias is a name as it is spelled, and the name that it stands for.
@@ -58,9 +58,9 @@ func (n *names) entity(name string) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	have := n.entities[key]
-	if i, ok := slices.BinarySearch(have, name); !ok {
-		n.entities[key] = slices.Insert(slices.Clone(have), i, name)
+	existing := n.entities[key]
+	if i, ok := slices.BinarySearch(existing, name); !ok {
+		n.entities[key] = slices.Insert(slices.Clone(existing), i, name)
 		n.count++
 	}
 }
@@ -75,12 +75,12 @@ func (n *names) alias(namespace, spelled, canonical string) {
 	if n.aliases[key] == nil {
 		n.aliases[key] = map[string][]alias{}
 	}
-	have := n.aliases[key][namespace]
-	i, known := slices.BinarySearchFunc(have, spelled, func(a alias, s string) int { return strings.Compare(a.spelled, s) })
+	existing := n.aliases[key][namespace]
+	i, known := slices.BinarySearchFunc(existing, spelled, func(a alias, s string) int { return strings.Compare(a.spelled, s) })
 	if known {
-		have[i].canonical = canonical
+		existing[i].canonical = canonical
 	} else {
-		n.aliases[key][namespace] = slices.Insert(have, i, alias{spelled, canonical})
+		n.aliases[key][namespace] = slices.Insert(existing, i, alias{spelled, canonical})
 	}
 }
 
@@ -119,27 +119,27 @@ func (n *names) addFrom(op oplog.Op) {
 
 // load replaces all names by those of the state.
 func (n *names) load(v *state.View, db oplog.DB) {
-	now := newNames()
+	loaded := newNames()
 	v.Entities(db, "", func(e oplog.Entity) bool {
-		now.entity(e.Name)
+		loaded.entity(e.Name)
 		return true
 	})
 	n.mu.Lock()
-	n.entities, n.count = now.entities, now.count
+	n.entities, n.count = loaded.entities, loaded.count
 	n.mu.Unlock()
 	n.loadAliases(v, db)
 }
 
 // loadAliases replaces all aliases by those of the state.
 func (n *names) loadAliases(v *state.View, db oplog.DB) {
-	now := newNames()
+	loaded := newNames()
 	v.Aliases(db, func(namespace, alias string, to oplog.StoredAlias) bool {
-		now.alias(namespace, alias, to.Canonical)
+		loaded.alias(namespace, alias, to.Canonical)
 		return true
 	})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.aliases = now.aliases
+	n.aliases = loaded.aliases
 }
 
 // namesSlack bounds the names of entities that are gone: as many as existing entities, plus this number.
@@ -166,14 +166,15 @@ type seed struct {
 }
 
 // find returns the entities that a text names, in the order of the text, longer names first. It leaves out entities
-// that are gone (there): an index that was just opened does not know their names.
-func (n *names) find(s, namespace string, there func(name string) bool) (found []seed) {
+// that no longer exist, so that an old index answers like one that was opened after they went and never knew their
+// names.
+func (n *names) find(s, namespace string, exists func(name string) bool) (found []seed) {
 	words := foldWords(s)
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	look := func(key string) (known bool) {
+	lookUp := func(key string) (known bool) {
 		add := func(name string, byAlias bool) {
-			if !byAlias && !there(name) {
+			if !byAlias && !exists(name) {
 				return
 			}
 			if known = true; len(found) < maxSeeds && !slices.ContainsFunc(found, func(s seed) bool { return s.name == name }) {
@@ -190,33 +191,33 @@ func (n *names) find(s, namespace string, there func(name string) bool) (found [
 	}
 	for i := 0; i < len(words) && len(found) < maxSeeds; i++ {
 		for j := min(len(words), i+nameWords); j > i; j-- {
-			look(strings.Join(words[i:j], " "))
+			lookUp(strings.Join(words[i:j], " "))
 		}
 		if text.Spaceless(words[i]) {
-			eachNameInside(words[i], look)
+			eachNameInside(words[i], lookUp)
 		}
 	}
 	return found
 }
 
-// eachNameInside calls look with the parts of a word that may be names: scripts without spaces write whole sentences as
-// one word. Of parts that begin at the same character the longest that look knows is the name, and the next one begins
-// behind it. One character of such a script is no name.
-func eachNameInside(word string, look func(key string) bool) {
-	var begins []int // of the characters, each with its marks, and of the words in other scripts
+// eachNameInside calls lookUp with the parts of a word that may be names, because scripts without spaces write whole
+// sentences as one word. Of the parts that begin at the same character it takes the longest one that lookUp knows,
+// and continues behind it. A single character of such a script is not a name.
+func eachNameInside(word string, lookUp func(key string) bool) {
+	var starts []int // of the characters, each with its marks, and of the words in other scripts
 	var alone []bool // which of them may be a name alone
-	within := false  // a word in another script
+	inWord := false  // a word in another script
 	for i, r := range word {
 		spaceless := text.Spaceless(string(r))
-		if !unicode.IsMark(r) && (spaceless || !within) {
-			begins, alone = append(begins, i), append(alone, !spaceless)
-			within = !spaceless
+		if !unicode.IsMark(r) && (spaceless || !inWord) {
+			starts, alone = append(starts, i), append(alone, !spaceless)
+			inWord = !spaceless
 		}
 	}
-	begins = append(begins, len(word))
+	starts = append(starts, len(word))
 	for i := 0; i < len(alone); {
 		j := min(len(alone), i+nameLetters)
-		for j > i && !((j > i+1 || alone[i]) && look(word[begins[i]:begins[j]])) {
+		for j > i && !((j > i+1 || alone[i]) && lookUp(word[starts[i]:starts[j]])) {
 			j--
 		}
 		i = max(i+1, j)

@@ -108,8 +108,8 @@ func (x *Index) openFromState(ctx context.Context, v *state.View, info oplog.Dat
 
 // openFromFiles opens an index from the files that it was closed with, or makes it and its files from the state.
 func (x *Index) openFromFiles(ctx context.Context, v *state.View, info oplog.Database, gen int, files databaseFiles) (*database, error) {
-	d, whole, err := x.load(ctx, v, info, gen, files.Dir, files)
-	if err == nil && whole {
+	d, revived, err := x.load(ctx, v, info, gen, files.Dir, files)
+	if err == nil && revived {
 		err = x.confirm(ctx, v, info.ID, d)
 	}
 	switch {
@@ -120,7 +120,7 @@ func (x *Index) openFromFiles(ctx context.Context, v *state.View, info oplog.Dat
 	}
 	d.readVectors(v, info.ID)
 	switch {
-	case whole && d.version.Load() == 0:
+	case revived && d.version.Load() == 0:
 		d.saved.Store(&savedFiles{databaseFiles: files})
 	default:
 		d.version.Add(1)

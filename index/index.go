@@ -139,7 +139,7 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	x.gen++
 	gen := x.gen
 	x.mu.Unlock()
-	m := newMade()
+	m := newBuildResult()
 	var cluster string
 	var when oplog.HLC
 	x.checkpoints.partial = true

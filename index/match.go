@@ -11,19 +11,19 @@ import (
 // rows of values that pass are bits, which the scans test. Tests that need a row's column, such as its time, run on the
 // rows whose bits are set.
 
-// A part holds the rows that pass a part of a filter: those whose bit is set and that rest admits. No bits means that
-// all bits are set; no rest admits all.
+// A part holds the rows that pass a part of a filter: a row passes if its bit is set and test returns true. Nil bits
+// count as all set, and a nil test admits every row.
 type part struct {
 	bits []uint64
-	rest func(row uint32) bool
+	test func(row uint32) bool
 }
 
-// has reports whether a row's bit is set; the row is one of the moment's.
+// has reports whether a row's bit is set. The row is below the row count of the question's moment.
 func (p *part) has(row uint32) bool { return p.bits == nil || p.bits[row/64]>>(row%64)&1 != 0 }
 
-func (p *part) passes(row uint32) bool { return p.has(row) && (p.rest == nil || p.rest(row)) }
+func (p *part) passes(row uint32) bool { return p.has(row) && (p.test == nil || p.test(row)) }
 
-// rows walks those whose bits are set.
+// rows yields the rows whose bits are set.
 func (p *part) rows(yield func(row uint32) bool) {
 	for i, word := range p.bits {
 		for ; word != 0; word &= word - 1 {
@@ -42,26 +42,26 @@ func (p *part) count() (n int) {
 	return n
 }
 
-// bitmaps are the buffers of the parts of one question. The next question reuses them.
+// bitmaps holds the bit buffers for the parts of one question. The next question reuses them.
 type bitmaps struct {
-	all   [][]uint64
-	taken int
+	buffers [][]uint64
+	used    int
 }
 
 // take returns an empty bitmap of n rows.
 func (b *bitmaps) take(n uint32) []uint64 {
 	words := int(n+63) / 64
-	if b.taken == len(b.all) {
-		b.all = append(b.all, nil)
+	if b.used == len(b.buffers) {
+		b.buffers = append(b.buffers, nil)
 	}
-	lent := &b.all[b.taken]
-	b.taken++
-	if cap(*lent) < words {
-		*lent = make([]uint64, words, words+words/4)
+	bitmap := &b.buffers[b.used]
+	b.used++
+	if cap(*bitmap) < words {
+		*bitmap = make([]uint64, words, words+words/4)
 	}
-	*lent = (*lent)[:words]
-	clear(*lent)
-	return *lent
+	*bitmap = (*bitmap)[:words]
+	clear(*bitmap)
+	return *bitmap
 }
 
 // facetFields are the fields of a memory that its facet has, by their names in a filter.
@@ -94,13 +94,13 @@ func (in *question) passing(f *filter.Filter) part {
 	}
 	switch f.Name {
 	case "@created_at":
-		return part{rest: func(row uint32) bool { return f.Holds(filter.Time(in.cols.at(row).Created)) }}
+		return part{test: func(row uint32) bool { return f.Holds(filter.Time(in.cols.at(row).Created)) }}
 	case "@updated_at":
-		return part{rest: func(row uint32) bool { return f.Holds(filter.Time(in.cols.at(row).changed())) }}
+		return part{test: func(row uint32) bool { return f.Holds(filter.Time(in.cols.at(row).changed())) }}
 	case "@importance":
-		return part{rest: func(row uint32) bool { return f.Holds(filter.Number(in.cols.at(row).row().Importance)) }}
+		return part{test: func(row uint32) bool { return f.Holds(filter.Number(in.cols.at(row).row().Importance)) }}
 	case "@session_id":
-		return part{rest: func(row uint32) bool {
+		return part{test: func(row uint32) bool {
 			var id string
 			if n := in.cols.at(row).Session; n != 0 {
 				id = in.sessions[n].session
@@ -111,9 +111,9 @@ func (in *question) passing(f *filter.Filter) part {
 	return in.passingValues(f)
 }
 
-func (in *question) passingAll(of []*filter.Filter) (p part) {
-	var rests []func(uint32) bool
-	for _, f := range of {
+func (in *question) passingAll(filters []*filter.Filter) (p part) {
+	var tests []func(uint32) bool
+	for _, f := range filters {
 		next := in.passing(f)
 		switch {
 		case next.bits == nil:
@@ -124,43 +124,43 @@ func (in *question) passingAll(of []*filter.Filter) (p part) {
 				p.bits[i] &= word
 			}
 		}
-		if next.rest != nil {
-			rests = append(rests, next.rest)
+		if next.test != nil {
+			tests = append(tests, next.test)
 		}
 	}
-	if len(rests) > 0 {
-		p.rest = func(row uint32) bool {
-			return !slices.ContainsFunc(rests, func(rest func(uint32) bool) bool { return !rest(row) })
+	if len(tests) > 0 {
+		p.test = func(row uint32) bool {
+			return !slices.ContainsFunc(tests, func(test func(uint32) bool) bool { return !test(row) })
 		}
 	}
 	return p
 }
 
-func (in *question) passingAny(of []*filter.Filter) part {
-	all, whole := make([]part, len(of)), true
-	for i, f := range of {
-		all[i] = in.passing(f)
-		if all[i].bits == nil && all[i].rest == nil {
+func (in *question) passingAny(filters []*filter.Filter) part {
+	parts, bitsOnly := make([]part, len(filters)), true
+	for i, f := range filters {
+		parts[i] = in.passing(f)
+		if parts[i].bits == nil && parts[i].test == nil {
 			return part{}
 		}
-		whole = whole && all[i].rest == nil
+		bitsOnly = bitsOnly && parts[i].test == nil
 	}
-	if !whole {
-		return part{rest: func(row uint32) bool {
-			return slices.ContainsFunc(all, func(p part) bool { return p.passes(row) })
+	if !bitsOnly {
+		return part{test: func(row uint32) bool {
+			return slices.ContainsFunc(parts, func(p part) bool { return p.passes(row) })
 		}}
 	}
-	for _, p := range all[1:] {
+	for _, p := range parts[1:] {
 		for i, word := range p.bits {
-			all[0].bits[i] |= word
+			parts[0].bits[i] |= word
 		}
 	}
-	return all[0]
+	return parts[0]
 }
 
 func (in *question) passingNot(p part) part {
-	if p.rest != nil {
-		return part{rest: func(row uint32) bool { return !p.passes(row) }}
+	if p.test != nil {
+		return part{test: func(row uint32) bool { return !p.passes(row) }}
 	}
 	if p.bits == nil {
 		return part{bits: in.take(in.cols.n)}
@@ -168,8 +168,8 @@ func (in *question) passingNot(p part) part {
 	for i := range p.bits {
 		p.bits[i] = ^p.bits[i]
 	}
-	if over := in.cols.n % 64; over != 0 {
-		p.bits[len(p.bits)-1] &= 1<<over - 1
+	if extra := in.cols.n % 64; extra != 0 {
+		p.bits[len(p.bits)-1] &= 1<<extra - 1
 	}
 	return p
 }
@@ -201,27 +201,27 @@ func (in *question) passingValues(f *filter.Filter) part {
 		}
 	}
 	in.d.mu.RLock()
-	of := in.d.facets.attributes.named[f.Name]
+	attr := in.d.facets.attributes.named[f.Name]
 	var exact []*attributeValue
 	found := false
-	if of != nil && !of.lists.Load() {
+	if attr != nil && !attr.lists.Load() {
 		var forms []string
 		forms, found = f.Exactly()
 		for _, form := range forms {
-			if n, ok := of.number[form]; ok {
-				exact = append(exact, (*of.values.Load())[n])
+			if n, ok := attr.number[form]; ok {
+				exact = append(exact, (*attr.values.Load())[n])
 			}
 		}
 	}
 	in.d.mu.RUnlock()
 	switch {
-	case of == nil:
+	case attr == nil:
 	case found:
 		for _, v := range exact {
 			add(v)
 		}
 	default:
-		for _, v := range *of.values.Load() {
+		for _, v := range *attr.values.Load() {
 			if f.Holds(v.Value) {
 				add(v)
 			}

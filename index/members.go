@@ -49,7 +49,7 @@ func (d *database) leave(rows *columnView, row uint32) {
 
 // candidateLists returns lists of the rows that the filter may admit, and how many live rows they have: the same on
 // every replica. It returns none if a filter by attributes leaves more rows than are compared one by one.
-func (in *question) candidateLists() (lists [][]uint32, most int) {
+func (in *question) candidateLists() (lists [][]uint32, total int) {
 	if in.match.bits != nil {
 		if rows, few := in.fewRows(); few {
 			return [][]uint32{rows}, len(rows)
@@ -59,32 +59,32 @@ func (in *question) candidateLists() (lists [][]uint32, most int) {
 	lists = [][]uint32{}
 	add := func(n uint32, m *members) {
 		if live := int(m.live.Load()); live > 0 && in.verdicts.passes(n) {
-			lists, most = append(lists, *m.rows.Load()), most+live
+			lists, total = append(lists, *m.rows.Load()), total+live
 		}
 	}
 	if in.q.Namespace == "" {
 		for n, m := range *in.d.facets.members.Load() {
 			add(uint32(n), m)
 		}
-		return lists, most
+		return lists, total
 	}
 	in.d.mu.RLock()
-	var own []uint32
+	var ofNamespace []uint32
 	if ns := in.d.namespaces[in.q.Namespace]; ns != nil {
-		own = ns.facets
+		ofNamespace = ns.facets
 	}
 	in.d.mu.RUnlock()
 	all := *in.d.facets.members.Load()
-	for _, n := range own {
+	for _, n := range ofNamespace {
 		add(n, all[n])
 	}
-	return lists, most
+	return lists, total
 }
 
 // fewRows returns the rows that the question keeps, if they are vector.DirectRows or fewer.
 func (in *question) fewRows() (rows []uint32, few bool) {
 	set := in.match.count()
-	if set > vector.DirectRows && in.match.rest == nil && in.q.matchAlone(in.d.facets) && set-in.dead() > vector.DirectRows {
+	if set > vector.DirectRows && in.match.test == nil && in.q.matchAlone(in.d.facets) && set-in.dead() > vector.DirectRows {
 		return nil, false
 	}
 	rows = make([]uint32, 0, min(set, vector.DirectRows))

@@ -9,10 +9,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// neighbours holds the rows nearest to the question's vector; none without one.
+// neighbours holds the rows nearest to the question's vector. It is empty if the question has no vector.
 type neighbours struct {
 	store *vector.Store
-	ask   *vector.Query
+	query *vector.Query
 	hits  []vector.Hit
 }
 
@@ -40,7 +40,7 @@ func (in *question) nearest(pool vector.Pool) (near neighbours) {
 }
 
 // join adds the nearest rows to candidates, and the similarity of those already found.
-func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, beside bool) []rank.Candidate {
+func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, parallel bool) []rank.Candidate {
 	if n.store == nil {
 		return cands
 	}
@@ -50,7 +50,7 @@ func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, beside bool) 
 	}
 	known := make([]bool, len(n.hits)) // hits that words found as well
 	estimate := func(cands []rank.Candidate) {
-		n.store.Similarities(n.ask, len(cands), func(i int) uint32 { return cands[i].Row }, func(i int, estimate float64, ok bool) {
+		n.store.Similarities(n.query, len(cands), func(i int) uint32 { return cands[i].Row }, func(i int, estimate float64, ok bool) {
 			c := &cands[i]
 			c.Vector, c.HasVector = estimate, ok
 			if at, found := place[c.Row]; found {
@@ -58,7 +58,7 @@ func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, beside bool) 
 			}
 		})
 	}
-	if half := len(cands) / 2; beside && half >= parallelCands {
+	if half := len(cands) / 2; parallel && half >= parallelCands {
 		pool.RunBoth(func() { estimate(cands[:half]) }, func() { estimate(cands[half:]) })
 	} else {
 		estimate(cands)
@@ -106,8 +106,8 @@ func (in *question) fewOfFacets() (rows []uint32, few bool) {
 	if in.all {
 		return nil, false
 	}
-	lists, most := in.candidateLists()
-	if lists == nil || most > vector.DirectRows {
+	lists, total := in.candidateLists()
+	if lists == nil || total > vector.DirectRows {
 		return nil, false
 	}
 	rows = in.filterRows(slices.Concat(lists...))

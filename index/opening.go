@@ -27,7 +27,7 @@ const (
 // fields.
 type opening struct {
 	begun    bool        // a task opens it
-	soon     bool        // a task in the background is going to
+	soon     bool        // a background task is going to open it
 	deferred touched     // memories that entries touched meanwhile
 	behind   bool        // something was deferred that the files of the index lack
 	since    oplog.Index // the files have everything up to here
@@ -40,7 +40,7 @@ func newOpening() *opening { return &opening{deferred: touched{}, done: make(cha
 type openings struct {
 	opening     map[oplog.DB]*opening
 	deferredAll int           // memories deferred to all of them, about
-	openers     chan struct{} // holds a token for each that is in the background
+	openers     chan struct{} // holds a token for each opening in the background
 }
 
 var errRebuilt = errors.New("the index was rebuilt meanwhile")
@@ -175,8 +175,8 @@ func (x *Index) deferTo(id oplog.DB, list memories) bool {
 	o.deferred.addUnread(id, list)
 	x.deferredAll += len(o.deferred[id]) - before
 	x.openSoon(id, o, len(o.deferred[id]) > x.cfg.deferred || x.deferredAll > maxDeferredAll)
-	if since := x.remade[id]; since != nil {
-		since.addUnread(id, list)
+	if duringRemake := x.remade[id]; duringRemake != nil {
+		duringRemake.addUnread(id, list)
 	}
 	return true
 }

@@ -11,23 +11,23 @@ import (
 // repartition divides the vectors of a database by the partitions that the state has for them, and reports whether
 // these are new. If so, a checkpoint is due: without it each start assigns all rows again, some seconds for a
 // million. Only put's goroutine calls it, or the one that opens the index.
-func (d *database) repartition(v *state.View, id oplog.DB) (anew bool) {
+func (d *database) repartition(v *state.View, id oplog.DB) (changed bool) {
 	d.partition = nil
 	if p := v.Partitions(id); len(p.Centroids) > 0 && p.Epoch == d.epoch {
 		d.partition = &vector.Partition{Rows: int(p.Rows), Groups: cast[int8](p.Groups), Centroids: cast[int8](p.Centroids), Slack: int(p.Slack)}
 	}
 	if store := d.vectors.Load(); store != nil {
-		had := store.Division()
-		if none := (vector.Assignment{}).Sum; d.assigned.Sum != none {
-			had = d.assigned.Sum
+		before := store.Division()
+		if zero := (vector.Assignment{}).Sum; d.assigned.Sum != zero {
+			before = d.assigned.Sum
 		}
 		store.Partition(d.partition, d.assigned)
-		if anew = store.Division() != had; anew {
+		if changed = store.Division() != before; changed {
 			d.version.Add(1)
 		}
 	}
 	d.assigned = vector.Assignment{}
-	return anew
+	return changed
 }
 
 // repartitions reports whether an operation changes how vectors are divided.
@@ -44,16 +44,16 @@ func repartitions(op oplog.Op) bool {
 // seconds.
 func (x *Index) Learn(ctx context.Context, db oplog.DB) (*oplog.Partition, error) {
 	due := uint64(vector.PartitionedRows)
-	var most uint64
+	var memories uint64
 	if err := x.cfg.State.Read(func(v *state.View) error {
-		if most = v.Stats(db).NextSeq; most >= due {
+		if memories = v.Stats(db).NextSeq; memories >= due {
 			due = max(due, 2*v.Partitions(db).Rows)
 		}
 		return nil
 	}); err != nil {
 		return nil, err
 	}
-	if most < due {
+	if memories < due {
 		return nil, nil // its index stays closed if it is
 	}
 	if n, _ := x.WithVectors(db); uint64(n) < due {

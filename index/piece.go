@@ -32,9 +32,9 @@ type piece struct {
 // A pieceFile describes a piece in the head of a checkpoint.
 type pieceFile struct {
 	File string `json:"file"`
-	From uint32 `json:"from"` // it has all rows from this number on
-	To   uint32 `json:"to"`   // that are below this one
-	Size int    `json:"rows"` // it has at most
+	From uint32 `json:"from"` // the piece has all rows from this number on
+	To   uint32 `json:"to"`   // and below this one
+	Size int    `json:"rows"` // the largest number of rows that it can have
 }
 
 // marks holds the content of a piece apart from its new rows.
@@ -75,7 +75,8 @@ const (
 // class returns a number that is equal for pieces of about the same size.
 func class(size, unit int) int { return bits.Len(uint(size/unit)) / bits.Len(merges-1) }
 
-// mergedFrom returns the first of the pieces that are merged with a new piece of a size after them.
+// mergedFrom returns the index of the first piece that is merged with a new piece of the given size; len(pieces) if
+// none is.
 func mergedFrom(pieces []piece, size, unit int) (first int) {
 	for first = len(pieces); ; {
 		begin, sum := first, size
@@ -92,23 +93,23 @@ func mergedFrom(pieces []piece, size, unit int) (first int) {
 
 // nextPiece captures the changes since the last piece, and merges earlier pieces into the new one where that is due.
 // whole makes it hold everything. It returns the pieces that stay.
-func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece, next piece) {
+func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (kept []piece, next piece) {
 	next = piece{pieceFile: pieceFile{File: d.unusedName(at), To: d.cols.n.Load()}}
 	if v := d.vectors.Load(); v != nil {
 		next.sum = v.Division()
 	}
-	if stay = d.pieces; len(stay) > 0 {
-		next.From = stay[len(stay)-1].To
-		whole = whole || stay[len(stay)-1].sum != next.sum
+	if kept = d.pieces; len(kept) > 0 {
+		next.From = kept[len(kept)-1].To
+		whole = whole || kept[len(kept)-1].sum != next.sum
 	}
-	came := d.marks
+	changed := d.marks
 	d.marks = marks{}
 	d.capturing++
-	slices.Sort(came.rows)
-	came.rows = slices.Compact(came.rows)
-	d.addMarks(&next, came)
-	first, sum := mergedFrom(stay, next.size(), unit), next.size()
-	for _, p := range stay {
+	slices.Sort(changed.rows)
+	changed.rows = slices.Compact(changed.rows)
+	d.addMarks(&next, changed)
+	first, sum := mergedFrom(kept, next.size(), unit), next.size()
+	for _, p := range kept {
 		sum += p.Size
 	}
 	if whole || sum > 2*d.live()+unit {
@@ -117,15 +118,15 @@ func (d *database) nextPiece(at oplog.Index, unit int, whole bool) (stay []piece
 	if first == 0 {
 		next.From, next.marks = 0, d.allMarks()
 	} else {
-		for _, p := range stay[first:] {
+		for _, p := range kept[first:] {
 			next.From = min(next.From, p.From)
 			d.addMarks(&next, p.marks)
 		}
 	}
 	next.Size = next.size()
-	stay = stay[:first:first]
-	d.pieces = append(stay, next)
-	return stay, next
+	kept = kept[:first:first]
+	d.pieces = append(kept, next)
+	return kept, next
 }
 
 // size returns how many rows a piece has at most.
@@ -165,8 +166,8 @@ func (d *database) unusedName(at oplog.Index) (name string) {
 
 // allMarks returns the marks of a piece that holds everything.
 func (d *database) allMarks() (m marks) {
-	for name, of := range d.facets.attributes.named {
-		for _, v := range *of.values.Load() {
+	for name, attr := range d.facets.attributes.named {
+		for _, v := range *attr.values.Load() {
 			m.values = append(m.values, valueOf{name, v})
 		}
 	}

@@ -73,7 +73,7 @@ func (r *checkpointLoader) read(e *sectionReader, p *piece) error {
 		if row >= n {
 			return fmt.Errorf("%w: row %d of %d", errSections, row, n)
 		}
-		r.gone(row)
+		r.removeDead(row)
 	}
 	slices.Sort(p.rows)
 	r.attributes(e, n)
@@ -125,8 +125,8 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	c.Distrust = flags / rowDistrust
 	c.Asks, c.Timed, c.SaidDay, c.Refers = flags&rowAsks != 0, flags&rowTimed != 0, flags&rowSaidDay != 0, flags&rowRefers != 0
 	c.Said, *r.columns.stops(row) = int32(e.u32()), e.u64()
-	if in := e.u16(); in != vector.Unassigned && int(row) < len(r.d.assigned.Of) {
-		r.d.assigned.Of[row] = in
+	if partition := e.u16(); partition != vector.Unassigned && int(row) < len(r.d.assigned.Of) {
+		r.d.assigned.Of[row] = partition
 	}
 	c.RID = rank.MakeRID(e.take(int(e.u32())))
 	var raw []byte
@@ -164,8 +164,8 @@ func (r *checkpointLoader) session(e *sectionReader) uint32 {
 	n := e.u32()
 	if int(n) == len(r.sessions) {
 		var id uint32
-		some, name := e.u8(), sessionName{e.str(), e.str()}
-		if some != 0 && e.err == nil {
+		present, name := e.u8(), sessionName{e.str(), e.str()}
+		if present != 0 && e.err == nil {
 			r.d.namespace(name.namespace)
 			_, id = r.d.session(name.namespace, name.session)
 		}
@@ -177,8 +177,8 @@ func (r *checkpointLoader) session(e *sectionReader) uint32 {
 	return r.sessions[n]
 }
 
-// gone removes a row that died.
-func (r *checkpointLoader) gone(row uint32) {
+// removeDead removes a row that died.
+func (r *checkpointLoader) removeDead(row uint32) {
 	r.p.rows = append(r.p.rows, row)
 	if r.columns.died(row).Load() != 0 {
 		return
@@ -231,16 +231,16 @@ func (r *checkpointLoader) attributes(e *sectionReader, n uint32) {
 // matchWords compares the checkpoint's rows with those that the text index holds, in ascending order. Rows that the
 // text index lacks are analysed again; rows whose tag differs are deleted.
 func (r *checkpointLoader) matchWords(words []text.Restored) {
-	shelf := r.d.cols.view()
-	for row := range shelf.n {
+	columns := r.d.cols.view()
+	for row := range columns.n {
 		for len(words) > 0 && words[0].Row < row {
 			r.d.adopt(words[0])
 			words = words[1:]
 		}
-		if shelf.died(row).Load() != 0 {
+		if columns.died(row).Load() != 0 {
 			continue
 		}
-		c := shelf.at(row)
+		c := columns.at(row)
 		if len(words) > 0 && words[0].Row == row {
 			tag := words[0].Tag
 			words = words[1:]

@@ -54,11 +54,11 @@ func (p *pieceWriter) write(out *sectionWriter) {
 		if !p.alive(row) {
 			continue
 		}
-		in := uint16(vector.Unassigned)
+		partition := uint16(vector.Unassigned)
 		if assigned.Of != nil {
-			in = assigned.Of[row-p.From]
+			partition = assigned.Of[row-p.From]
 		}
-		p.record(out, row, in)
+		p.record(out, row, partition)
 	}
 	out.u32(endOfRows)
 	for _, row := range p.rows {
@@ -72,7 +72,7 @@ func (p *pieceWriter) write(out *sectionWriter) {
 }
 
 // record writes a row.
-func (p *pieceWriter) record(out *sectionWriter, row uint32, in uint16) {
+func (p *pieceWriter) record(out *sectionWriter, row uint32, partition uint16) {
 	c := p.cols.at(row)
 	r := c.row()
 	out.u32(row)
@@ -95,16 +95,16 @@ func (p *pieceWriter) record(out *sectionWriter, row uint32, in uint16) {
 	out.f64(r.Importance)
 	out.f64(r.HalfLife)
 	var v vector.Prepared
-	has := false
+	hasVector := false
 	if p.vectors != nil {
-		v, has = p.vectors.At(row)
+		v, hasVector = p.vectors.At(row)
 	}
-	out.u8(rowFlags(&r, has))
+	out.u8(rowFlags(&r, hasVector))
 	out.u32(uint32(r.Said))
 	out.u64(*p.cols.stops(row))
-	out.u16(in)
+	out.u16(partition)
 	out.str(r.RID.String())
-	if has {
+	if hasVector {
 		out.buf = v.Append(out.buf)
 	}
 	out.endSection(false)

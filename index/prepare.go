@@ -8,14 +8,14 @@ import (
 	"github.com/cairndb/cairn/oplog/spread"
 )
 
-// A change is a memory as it is now.
+// A change holds a memory's current content.
 type change struct {
 	m   *oplog.Memory
 	vec oplog.Vector
 }
 
-// gone reports whether a memory has no row: it was forgotten, or is not searchable.
-func (c *change) gone() bool { return c.m.Status == oplog.Tombstoned || !c.m.Indexed() }
+// hasNoRow reports whether a memory has no row: it was forgotten, or is not searchable.
+func (c *change) hasNoRow() bool { return c.m.Status == oplog.Tombstoned || !c.m.Indexed() }
 
 // A prepared change has been analysed and quantised, without a lock.
 type prepared struct {
@@ -34,8 +34,8 @@ type prepared struct {
 	code vector.Prepared
 }
 
-// prepare analyses texts and condenses vectors of the rows that are new. Only put's goroutine changes bySeq, so it
-// reads it freely.
+// prepare analyses the texts and quantises the vectors of new rows. It reads bySeq without a lock, because only its
+// own goroutine, put's, changes it.
 func (d *database) prepare(changes []change) (work []prepared, replaced bool) {
 	work = make([]prepared, len(changes))
 	var texts []string
@@ -43,7 +43,7 @@ func (d *database) prepare(changes []change) (work []prepared, replaced bool) {
 	for i, c := range changes {
 		work[i].change = c
 		old, known := d.rowOf(c.m.Seq)
-		if c.gone() {
+		if c.hasNoRow() {
 			continue
 		}
 		if known && d.at(old).revision == c.m.Revision {
@@ -82,9 +82,9 @@ func (w *prepared) readText() {
 	w.stops, w.refers, w.times = text.Stops(w.m.Text), text.Refers(w.m.Text), text.TimesOf(w.m.Text, int64(w.m.Created))
 }
 
-// prepareVectors condenses those of rows that are to have one.
+// prepareVectors quantises the vectors of the changes whose numbers are in fresh.
 func (d *database) prepareVectors(work []prepared, fresh []int) {
-	var with []int
+	var embedded []int
 	var units [][]float32
 	store := d.vectors.Load()
 	for _, i := range fresh {
@@ -99,10 +99,10 @@ func (d *database) prepareVectors(work []prepared, fresh []int) {
 		}
 		if len(unit) == store.Dim() { // otherwise it is of another embedder: only the words find the row
 			work[i].unit = unit
-			with, units = append(with, i), append(units, unit)
+			embedded, units = append(embedded, i), append(units, unit)
 		}
 	}
 	for n, p := range prepareAll(store, units) {
-		work[with[n]].code = p
+		work[embedded[n]].code = p
 	}
 }

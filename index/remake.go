@@ -49,8 +49,8 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 	turn := x.turn(id)
 	turn.Lock()
 	x.mu.Lock()
-	since := touched{}
-	x.remade[id] = since
+	duringRemake := touched{}
+	x.remade[id] = duringRemake
 	stale := x.stale[id]
 	delete(x.stale, id) // damage or a purge from here on needs another rebuild
 	x.gen++
@@ -73,7 +73,7 @@ func (x *Index) remake(ctx context.Context, id oplog.DB) error {
 		fresh.drop()
 		return nil
 	}
-	if fresh, err = discard(fresh, x.applyDeferred(ctx, id, fresh, since[id])); fresh == nil {
+	if fresh, err = discard(fresh, x.applyDeferred(ctx, id, fresh, duringRemake[id])); fresh == nil {
 		return err
 	}
 	x.mu.RLock()

@@ -18,20 +18,20 @@ import (
 // openedAtStart bounds the indexes that a start opens.
 const openedAtStart = 8
 
-// made holds the result of a build, which replaces what is searched.
-type made struct {
+// A buildResult holds the indexes that a build made. They replace the searched ones.
+type buildResult struct {
 	dbs      map[oplog.DB]*database
 	parked   map[oplog.DB]databaseFiles
 	counted  map[oplog.DB]vectorCount
 	openings map[oplog.DB]*opening
 }
 
-func newMade() *made {
-	return &made{map[oplog.DB]*database{}, map[oplog.DB]databaseFiles{}, map[oplog.DB]vectorCount{}, map[oplog.DB]*opening{}}
+func newBuildResult() *buildResult {
+	return &buildResult{map[oplog.DB]*database{}, map[oplog.DB]databaseFiles{}, map[oplog.DB]vectorCount{}, map[oplog.DB]*opening{}}
 }
 
 // park leaves an index closed. catchUp adds what the log says of it after its files.
-func (m *made) park(id oplog.DB, files databaseFiles) {
+func (m *buildResult) park(id oplog.DB, files databaseFiles) {
 	m.parked[id] = files
 	if files.Counted.Of > 0 {
 		m.counted[id] = files.Counted
@@ -39,13 +39,13 @@ func (m *made) park(id oplog.DB, files databaseFiles) {
 }
 
 // deferTo defers the memories of an entry to the opening of an index that stays closed.
-func (m *made) deferTo(o oplog.Outcome) {
+func (m *buildResult) deferTo(o oplog.Outcome) {
 	id := o.Entry.DB
 	if slices.ContainsFunc(o.Entry.Ops, changesEmbedder) {
 		delete(m.counted, id)
 	}
-	came := touched{}
-	if came.add(o); len(came[id]) == 0 {
+	own := touched{}
+	if own.add(o); len(own[id]) == 0 {
 		return
 	}
 	w := m.openings[id]
@@ -55,7 +55,7 @@ func (m *made) deferTo(o oplog.Outcome) {
 		m.openings[id] = w
 		delete(m.counted, id)
 	}
-	w.deferred.addUnread(id, came[id])
+	w.deferred.addUnread(id, own[id])
 }
 
 // toOpen chooses among the databases whose files can be used.
@@ -98,7 +98,7 @@ func (x *Index) usableFiles(v *state.View, head checkpoint) map[oplog.DB]databas
 }
 
 // loadAll makes the indexes of all databases that are to have files, or leaves them closed.
-func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool, m *made) error {
+func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool, m *buildResult) error {
 	var head checkpoint
 	if adopt {
 		head = x.loadHead(ctx, v)
@@ -122,14 +122,14 @@ func (x *Index) loadAll(ctx context.Context, v *state.View, gen int, adopt bool,
 			m.park(d.ID, files)
 			continue
 		}
-		db, whole, err := x.load(ctx, v, d, gen, dir, files)
+		db, restored, err := x.load(ctx, v, d, gen, dir, files)
 		if db != nil {
 			m.dbs[d.ID] = db
 		}
 		if err != nil {
 			return err
 		}
-		if whole {
+		if restored {
 			revived[d.ID] = db
 		} else {
 			delete(x.checkpoints.last, d.ID)
@@ -149,7 +149,7 @@ const catchUpOps = 2000
 
 // catchUp reads the log after the files of a checkpoint: it refreshes the memories of open indexes, defers those of
 // closed ones to their openings, and deletes rows on disk that neither checkpoint nor state confirms.
-func (x *Index) catchUp(ctx context.Context, v *state.View, usable map[oplog.DB]databaseFiles, dbs map[oplog.DB]*database, m *made) error {
+func (x *Index) catchUp(ctx context.Context, v *state.View, usable map[oplog.DB]databaseFiles, dbs map[oplog.DB]*database, m *buildResult) error {
 	if len(dbs)+len(m.parked) == 0 {
 		return nil
 	}

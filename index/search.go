@@ -51,9 +51,9 @@ func (x *Index) Count(db oplog.DB, f Filter) (n int, _ error) {
 	return n, err
 }
 
-// withQuestion calls see with a question that has a filter alone, at a moment in which no row is being replaced, if a
-// few attempts find one. see may be called again.
-func (x *Index) withQuestion(db oplog.DB, f Filter, see func(in *question)) error {
+// withQuestion calls visit with a question that has only a filter, at a moment in which no row is being replaced, if
+// a few attempts find one. visit may be called again.
+func (x *Index) withQuestion(db oplog.DB, f Filter, visit func(in *question)) error {
 	d, err := x.acquire(db)
 	if d == nil || err != nil {
 		return err
@@ -68,7 +68,7 @@ func (x *Index) withQuestion(db oplog.DB, f Filter, see func(in *question)) erro
 		err := x.cfg.State.Read(func(v *state.View) error {
 			in.view, in.db = v, db
 			in.excludeExpired()
-			see(in)
+			visit(in)
 			return nil
 		})
 		in.verdicts.done()
@@ -80,9 +80,9 @@ func (x *Index) withQuestion(db oplog.DB, f Filter, see func(in *question)) erro
 }
 
 func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (hits []Hit, info Info, _ error) {
-	asking := x.searching.Add(1)
+	active := x.searching.Add(1)
 	defer x.searching.Add(-1)
-	beside := 2*int(asking) <= cap(x.pool)
+	parallel := 2*int(active) <= cap(x.pool)
 	q.K, q.Deep = min(q.K, MaxK), min(q.Deep, MaxK)
 	lists := q.Lists()
 	if slices.Contains(q.Without, "vector") {
@@ -95,23 +95,23 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 			q.Since = max(q.Since, oplog.Time(asked.From))
 		}
 	}
-	used, _ := x.scratches.Get().(*scratch)
-	if used == nil {
-		used = new(scratch)
+	buffers, _ := x.scratches.Get().(*scratch)
+	if buffers == nil {
+		buffers = new(scratch)
 	}
-	defer x.scratches.Put(used)
+	defer x.scratches.Put(buffers)
 	for range attempts {
 		edits := d.edits.Load()
 		in := d.capture(&q)
-		in.scratch, in.lists, in.asked = used, lists, asked
-		in.taken = 0
+		in.scratch, in.lists, in.asked = buffers, lists, asked
+		in.used = 0
 		in.match = in.passing(q.Match)
 		// The state is read after the capture: it has every row of that moment.
 		err := x.cfg.State.Read(func(v *state.View) (err error) {
 			in.view, in.db = v, db
 			in.excludeExpired()
 			in.narrowStatistics()
-			if hits, info, err = in.answer(x.pool, beside); err == nil {
+			if hits, info, err = in.answer(x.pool, parallel); err == nil {
 				err = ctx.Err()
 			}
 			return err
@@ -176,29 +176,30 @@ func (d *database) capture(q *Query) *question {
 	return in
 }
 
-// answer gathers candidates, ranks them, and reads the memories of the answer from the state. beside says that
-// processors are idle, by the number of searches under way: words and vector are then searched at the same time.
-func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
-	var question rank.Question
+// answer gathers candidates, ranks them, and reads the memories of the answer from the state. parallel is true if
+// processors are idle, judged by the number of searches under way: words and vector are then searched at the same
+// time.
+func (in *question) answer(pool vector.Pool, parallel bool) ([]Hit, Info, error) {
+	var ranking rank.Question
 	var cands []rank.Candidate
 	var near neighbours
 	var err error
-	words := func() { question, cands, err = in.byWords(in.findTimeRows()) }
-	if beside && in.q.Text != "" && len(in.q.Vector) > 0 && in.cols.n >= parallelRows {
-		pool.RunBoth(words, func() { near = in.nearest(pool) }) // only this goroutine may use the view of the state: the words do not
+	words := func() { ranking, cands, err = in.byWords(in.findTimeRows()) }
+	if parallel && in.q.Text != "" && len(in.q.Vector) > 0 && in.cols.n >= parallelRows {
+		pool.RunBoth(words, func() { near = in.nearest(pool) }) // byWords does not use the view, which is this goroutine's own
 	} else if words(); err == nil {
 		near = in.nearest(pool)
 	}
 	if err != nil {
 		return nil, Info{}, err
 	}
-	cands = near.join(cands, pool, beside)
+	cands = near.join(cands, pool, parallel)
 	if in.q.Expand {
 		if cands, err = in.byGraph(cands); err != nil {
 			return nil, Info{}, err
 		}
 	}
-	if question.List, question.Least = in.lists, in.q.MinScore; in.lists {
+	if ranking.List, ranking.Least = in.lists, in.q.MinScore; in.lists {
 		cands = in.newestRows(cands)
 	}
 	in.cands = cands
@@ -207,17 +208,17 @@ func (in *question) answer(pool vector.Pool, beside bool) ([]Hit, Info, error) {
 		return nil, Info{}, err
 	}
 	rows := max(in.q.K, in.q.Deep)
-	if question.K = rows; in.q.Diverse {
-		question.K = min(10*question.K, MaxK)
+	if ranking.K = rows; in.q.Diverse {
+		ranking.K = min(10*ranking.K, MaxK)
 	}
-	ranked := in.ranker.Rank(question, set, cands, in)
+	ranked := in.ranker.Rank(ranking, set, cands, in)
 	info := Info{Considered: in.ranker.Tally.Considered, Matched: in.ranker.Tally.Matched, Below: in.ranker.Tally.Below}
 	if in.q.Diverse {
 		ranked = rank.Diverse(ranked, rows, in.likeness())
 	}
 	info.Confidence = rank.Confidence(ranked)
-	answer, left := in.hits(ranked)
-	if info.Cut = left; in.q.Explain {
+	answer, cut := in.hits(ranked)
+	if info.Cut = cut; in.q.Explain {
 		info.Left = in.left()
 	}
 	return answer, info, nil
@@ -231,26 +232,26 @@ func (in *question) Keep(row uint32) bool {
 	if died := in.cols.died(row).Load(); died != 0 && died <= in.seq {
 		return false
 	}
-	return in.all || (in.expired == nil || !in.expired[row]) && (in.match.rest == nil || in.match.rest(row)) &&
+	return in.all || (in.expired == nil || !in.expired[row]) && (in.match.test == nil || in.match.test(row)) &&
 		(!in.q.needsColumn() || in.admitsRow(row))
 }
 
 // filterRows removes the rows that Keep rejects, in place. A filter rejects most rows by their facets, so it looks up
 // these verdicts first.
 func (in *question) filterRows(rows []uint32) []uint32 {
-	left, verdicts := rows[:0], *in.verdicts.verdict
+	kept, verdicts := rows[:0], *in.verdicts.verdict
 	for _, row := range rows {
 		if row >= in.cols.n || !in.match.has(row) {
 			continue
 		}
-		if f := in.cols.facet(row).Load(); int(f) < len(verdicts) && verdicts[f].Load() == refused {
+		if f := in.cols.facet(row).Load(); int(f) < len(verdicts) && verdicts[f].Load() == rejected {
 			continue
 		}
 		if in.Keep(row) {
-			left = append(left, row)
+			kept = append(kept, row)
 		}
 	}
-	return left
+	return kept
 }
 
 // admitsRow checks the filters that need the row's column, and the caller's own.
@@ -273,8 +274,8 @@ func (in *question) inSession(row uint32) bool {
 
 // inWindow reports whether a row was made between the query's Since and Until.
 func (in *question) inWindow(row uint32) bool {
-	made := in.cols.at(row).Created
-	return (in.q.Since == 0 || made >= int64(in.q.Since)) && (in.q.Until == 0 || made <= int64(in.q.Until))
+	created := in.cols.at(row).Created
+	return (in.q.Since == 0 || created >= int64(in.q.Since)) && (in.q.Until == 0 || created <= int64(in.q.Until))
 }
 
 // settings returns the weights for ranking.
@@ -343,8 +344,8 @@ func (in *question) byWords(words string) (rank.Question, []rank.Candidate, erro
 		keep = func(row uint32) bool { return row < in.cols.n }
 	}
 	if stops := text.Stops(words); stops != 0 && text.StopsAlone(words) {
-		question, cands := in.byStops(stops)
-		return question, cands, nil
+		ranking, cands := in.byStops(stops)
+		return ranking, cands, nil
 	}
 	found := &in.found
 	err := in.d.words.Find(text.Query{Text: words, Groups: in.groups(), Keep: keep, Order: in.newest, Tie: in.tie,
@@ -377,7 +378,8 @@ func (in *question) rankQuestion(rows text.Totals) rank.Question {
 	return q
 }
 
-// newest orders rows by when they were made, the newest first. tie compares that first as well.
+// newest returns a key that orders rows by creation time, the newest first. tie compares creation times first as
+// well.
 func (in *question) newest(row uint32) int64 { return ^in.cols.at(row).Created }
 
 // tie orders rows that words cannot tell apart the same way on every replica.

@@ -183,14 +183,14 @@ func readSections(path, magic string, ring *seal.Ring, f func(*sectionReader) er
 
 // fetch reads sections until the last one, an error or stop.
 func (r *sectionReader) fetch(in io.Reader, stop <-chan struct{}) {
-	for over := false; !over; {
+	for last := false; !last; {
 		var buf []byte
 		select {
 		case buf = <-r.free:
 		default:
 		}
 		b, err := readSection(in, buf)
-		over = err != nil || len(b) == 0
+		last = err != nil || len(b) == 0
 		select {
 		case r.ahead <- section{b, err}:
 		case <-stop:

@@ -18,13 +18,14 @@ type session struct {
 	tokens  atomic.Uint64
 }
 
-// sums are the counters of a namespace, or of the whole database.
+// sums holds the counters of a namespace, or of the whole database.
 type sums struct {
 	sessions, tokens uint64   // sessions that have rows, and the length of these
 	facets           []uint32 // of a namespace, by number
 }
 
-// conversations are the sessions of a database, and the counters by which recall weighs them. database.mu guards them.
+// conversations holds the sessions of a database, and the counters by which recall weighs them. database.mu guards
+// them.
 type conversations struct {
 	sessions   []*session // by session number; 0 means none
 	sessionIDs map[sessionName]uint32
@@ -36,7 +37,7 @@ type conversations struct {
 
 // sessionMoves holds the memories that joined a session after later ones, and those that left it, until
 // reorderSessions.
-type sessionMoves struct{ came, left []uint64 }
+type sessionMoves struct{ joined, left []uint64 }
 
 func newConversations() conversations {
 	return conversations{sessions: make([]*session, 1), sessionIDs: map[sessionName]uint32{}, namespaces: map[string]*sums{},
@@ -68,55 +69,55 @@ func (k *conversations) session(namespace, name string) (*session, uint32) {
 }
 
 // setMembers replaces the memories of a session, which counts while it has any.
-func (k *conversations) setMembers(s *session, line []uint64) {
+func (k *conversations) setMembers(s *session, members []uint64) {
 	ns := k.namespaces[s.namespace]
-	switch had := len(*s.members.Load()) > 0; {
-	case had && len(line) == 0:
+	switch hadMembers := len(*s.members.Load()) > 0; {
+	case hadMembers && len(members) == 0:
 		ns.sessions, k.total.sessions = ns.sessions-1, k.total.sessions-1
-	case !had && len(line) > 0:
+	case !hadMembers && len(members) > 0:
 		ns.sessions, k.total.sessions = ns.sessions+1, k.total.sessions+1
 	}
-	s.members.Store(&line)
+	s.members.Store(&members)
 }
 
 // enterSession adds a memory to a session that it was not in.
 func (k *conversations) enterSession(id uint32, seq oplog.Seq) {
 	s := k.sessions[id]
-	if line := *s.members.Load(); len(line) == 0 || line[len(line)-1] < uint64(seq) {
-		k.setMembers(s, append(line, uint64(seq)))
+	if members := *s.members.Load(); len(members) == 0 || members[len(members)-1] < uint64(seq) {
+		k.setMembers(s, append(members, uint64(seq)))
 		return
 	}
-	u := k.movesOf(id)
-	u.came = append(u.came, uint64(seq))
+	moves := k.movesOf(id)
+	moves.joined = append(moves.joined, uint64(seq))
 }
 
 // leaveSession notes that a memory's row left a session; another row of the memory may still be in it.
 func (k *conversations) leaveSession(id uint32, seq oplog.Seq) {
 	if id != 0 {
-		u := k.movesOf(id)
-		u.left = append(u.left, uint64(seq))
+		moves := k.movesOf(id)
+		moves.left = append(moves.left, uint64(seq))
 	}
 }
 
 func (k *conversations) movesOf(id uint32) *sessionMoves {
-	u := k.moves[id]
-	if u == nil {
-		u = &sessionMoves{}
-		k.moves[id] = u
+	moves := k.moves[id]
+	if moves == nil {
+		moves = &sessionMoves{}
+		k.moves[id] = moves
 	}
-	return u
+	return moves
 }
 
 // reorderSessions moves the memories that joined a session late to their places, and removes those that left.
 func (d *database) reorderSessions() {
-	for id, u := range d.moves {
-		in := func(seq uint64) bool {
+	for id, moves := range d.moves {
+		isMember := func(seq uint64) bool {
 			row, ok := d.rowOf(oplog.Seq(seq))
 			return ok && d.at(row).Session == id
 		}
 		s := d.sessions[id]
-		d.setMembers(s, applyMoves(*s.members.Load(), slices.DeleteFunc(u.came, func(seq uint64) bool { return !in(seq) }),
-			slices.DeleteFunc(u.left, in)))
+		d.setMembers(s, applyMoves(*s.members.Load(), slices.DeleteFunc(moves.joined, func(seq uint64) bool { return !isMember(seq) }),
+			slices.DeleteFunc(moves.left, isMember)))
 	}
 	clear(d.moves)
 }
@@ -147,17 +148,17 @@ func (k *conversations) freeSessions() {
 }
 
 // applyMoves returns an ascending list, with the numbers that came and without those that left.
-func applyMoves(line, came, left []uint64) []uint64 {
-	slices.Sort(came)
+func applyMoves(members, joined, left []uint64) []uint64 {
+	slices.Sort(joined)
 	slices.Sort(left)
-	came, left = slices.Compact(came), slices.Compact(left)
-	out := make([]uint64, 0, len(line)+len(came))
-	for _, n := range line {
-		for len(came) > 0 && came[0] <= n {
-			if came[0] < n {
-				out = append(out, came[0])
+	joined, left = slices.Compact(joined), slices.Compact(left)
+	out := make([]uint64, 0, len(members)+len(joined))
+	for _, n := range members {
+		for len(joined) > 0 && joined[0] <= n {
+			if joined[0] < n {
+				out = append(out, joined[0])
 			}
-			came = came[1:]
+			joined = joined[1:]
 		}
 		for len(left) > 0 && left[0] < n {
 			left = left[1:]
@@ -166,7 +167,7 @@ func applyMoves(line, came, left []uint64) []uint64 {
 			out = append(out, n)
 		}
 	}
-	return append(out, came...)
+	return append(out, joined...)
 }
 
 // count adds a row's tokens to the counters of its conversation, its namespace and the database. A negated length

@@ -23,7 +23,7 @@ func (x *Index) Size(db oplog.DB) (s Size) {
 
 // WithVectors returns how many memories of a database are not forgotten, and how many of them have a vector of its
 // embedder.
-func (x *Index) WithVectors(db oplog.DB) (have, of int) {
+func (x *Index) WithVectors(db oplog.DB) (withVector, total int) {
 	x.mu.RLock()
 	c, ok := x.counted[db]
 	x.mu.RUnlock()

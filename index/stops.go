@@ -23,7 +23,7 @@ type stopRow struct {
 // how many rows there are.
 func (in *question) byStops(asked uint64) (rank.Question, []rank.Candidate) {
 	q := in.rankQuestion(in.d.words.Totals(in.groups()...))
-	var have [64]uint64 // rows, by kind
+	var counts [64]uint64 // rows, by kind
 	var rows []stopRow
 	for row := range in.cols.n {
 		kinds := *in.cols.stops(row) & asked
@@ -31,19 +31,19 @@ func (in *question) byStops(asked uint64) (rank.Question, []rank.Candidate) {
 			continue
 		}
 		for k := kinds; k != 0; k &= k - 1 {
-			have[bits.TrailingZeros64(k)]++
+			counts[bits.TrailingZeros64(k)]++
 		}
 		rows = append(rows, stopRow{row: row, kinds: kinds})
 	}
 	for k := asked; k != 0; k &= k - 1 {
-		q.Terms = append(q.Terms, rank.Term{DF: have[bits.TrailingZeros64(k)], Share: 1})
+		q.Terms = append(q.Terms, rank.Term{DF: counts[bits.TrailingZeros64(k)], Share: 1})
 	}
 	limit := max(depth, in.q.K)
 	order := func(a, b stopRow) int { return cmp.Or(cmp.Compare(b.worth, a.worth), in.tie(a.row, b.row)) }
 	best := make([]stopRow, 0, min(len(rows), limit)+1)
 	for _, r := range slices.Backward(rows) { // the newest come last
 		for k := r.kinds; k != 0; k &= k - 1 {
-			df := float64(have[bits.TrailingZeros64(k)])
+			df := float64(counts[bits.TrailingZeros64(k)])
 			r.worth += exact.Ln(1 + float64(q.Rows)/df)
 		}
 		if len(best) == limit && order(r, best[limit-1]) > 0 {
@@ -57,11 +57,11 @@ func (in *question) byStops(asked uint64) (rank.Question, []rank.Candidate) {
 	cands, n := in.cands[:0], len(q.Terms)
 	tf := make([]uint16, len(best)*n)
 	for i, r := range best {
-		own := tf[i*n : (i+1)*n : (i+1)*n]
+		rowTF := tf[i*n : (i+1)*n : (i+1)*n]
 		for t, k := 0, asked; k != 0; t, k = t+1, k&(k-1) {
-			own[t] = uint16(r.kinds >> bits.TrailingZeros64(k) & 1)
+			rowTF[t] = uint16(r.kinds >> bits.TrailingZeros64(k) & 1)
 		}
-		cands = append(cands, in.candidate(r.row, own))
+		cands = append(cands, in.candidate(r.row, rowTF))
 	}
 	return q, cands
 }

@@ -14,14 +14,14 @@ func (x *Index) Values(db oplog.DB, name string, f Filter) (all []Valued, _ erro
 	err := x.withQuestion(db, f, func(in *question) {
 		in.d.mu.RLock()
 		var values []*attributeValue
-		if of := in.d.facets.attributes.named[name]; of != nil {
-			values = *of.values.Load()
+		if attr := in.d.facets.attributes.named[name]; attr != nil {
+			values = *attr.values.Load()
 		}
 		in.d.mu.RUnlock()
 		all = all[:0]
 		for _, v := range values {
-			if one := in.valued(v); one.Memories > 0 {
-				all = append(all, one)
+			if counted := in.valued(v); counted.Memories > 0 {
+				all = append(all, counted)
 			}
 		}
 	})
@@ -29,16 +29,16 @@ func (x *Index) Values(db oplog.DB, name string, f Filter) (all []Valued, _ erro
 }
 
 // valued counts the rows of a value that the question keeps.
-func (in *question) valued(v *attributeValue) (one Valued) {
+func (in *question) valued(v *attributeValue) (counted Valued) {
 	for _, row := range *v.rows.Load() {
 		if !in.Keep(row) {
 			continue
 		}
 		made := oplog.Time(in.cols.at(row).Created)
-		if one.Memories++; one.Memories == 1 {
-			one = Valued{v.String(), 1, made, made}
+		if counted.Memories++; counted.Memories == 1 {
+			counted = Valued{v.String(), 1, made, made}
 		}
-		one.First, one.Last = min(one.First, made), max(one.Last, made)
+		counted.First, counted.Last = min(counted.First, made), max(counted.Last, made)
 	}
-	return one
+	return counted
 }

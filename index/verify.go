@@ -15,9 +15,9 @@ import (
 )
 
 // Verify compares the text indexes' files of the open databases with their checksums, as opening them did: a disk may
-// change a bit of a file while it is searched. It rests after each piece of a file. If a file differs, the files of its
+// change a bit of a file while it is searched. It pauses after each piece of a file. If a file differs, the files of its
 // database are rebuilt from the state, as after a purge.
-func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
+func (x *Index) Verify(ctx context.Context, pause time.Duration) error {
 	x.mu.RLock()
 	dbs := slices.Sorted(maps.Keys(x.dbs))
 	x.mu.RUnlock()
@@ -26,7 +26,7 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 		if d == nil { // closed since, and verified when it is opened
 			continue
 		}
-		switch err := d.words.Verify(ctx, rest); {
+		switch err := d.words.Verify(ctx, pause); {
 		case errors.Is(err, text.ErrCorrupt):
 			x.cfg.Logger.Error("a file of the index is damaged: the index of the database is rebuilt from the state",
 				"database", id, "dir", x.cfg.Dir, "err", err)

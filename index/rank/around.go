@@ -72,59 +72,59 @@ func (r *Ranker) addNeighbours() {
 }
 
 // layOutSession splits a session's candidates into runs and lays out each.
-func (r *Ranker) layOutSession(turns []turn, talk int) {
-	line := r.corpus.Session(turns[0].session)
+func (r *Ranker) layOutSession(turns []turn, conversation int) {
+	members := r.corpus.Session(turns[0].session)
 	for i := range turns {
-		turns[i].place, _ = slices.BinarySearch(line, turns[i].number)
+		turns[i].place, _ = slices.BinarySearch(members, turns[i].number)
 	}
 	for from := 0; from < len(turns); {
 		to := from + 1
 		for to < len(turns) && turns[to].place-turns[to-1].place <= 4*r.set.Reach {
 			to++
 		}
-		r.layOutRun(turns[from:to], line, talk)
+		r.layOutRun(turns[from:to], members, conversation)
 		from = to
 	}
 }
 
 // layOutRun lays out the slots of candidates that are near each other.
-func (r *Ranker) layOutRun(turns []turn, line []uint64, talk int) {
+func (r *Ranker) layOutRun(turns []turn, members []uint64, conversation int) {
 	first, last := turns[0].place-2*r.set.Reach, turns[len(turns)-1].place+2*r.set.Reach
 	from := len(r.slots)
 	r.slots = slices.Grow(r.slots, last-first+1)[:from+last-first+1]
-	spots := r.slots[from:]
+	run := r.slots[from:]
 	var before *Row
-	voices := dialogue{}
-	for i := range spots {
-		spots[i] = slot{entry: emptySlot, link: 1}
-		if n, ok := r.rowAt(line, first+i); ok && r.corpus.Keep(n) {
+	speakers := dialogue{}
+	for i := range run {
+		run[i] = slot{entry: emptySlot, link: 1}
+		if n, ok := r.rowAt(members, first+i); ok && r.corpus.Keep(n) {
 			row := r.corpus.Row(n)
-			spots[i] = slot{otherRow, n, row.Length, linkStrength(before, row)}
+			run[i] = slot{otherRow, n, row.Length, linkStrength(before, row)}
 			before = row
-			voices.add(row.Speaker)
+			speakers.add(row.Speaker)
 		}
 	}
-	if !voices.several {
-		for i := range spots {
-			spots[i].link = 0
+	if !speakers.several {
+		for i := range run {
+			run[i].link = 0
 		}
 	}
 	for _, t := range turns {
 		c, at := &r.entries[t.entry], t.place-first
 		c.slot = int32(from + at)
-		if s := &spots[at]; s.entry == otherRow && s.row == c.row { // or it was replaced meanwhile
-			spots[at].entry = t.entry
+		if s := &run[at]; s.entry == otherRow && s.row == c.row { // or it was replaced meanwhile
+			run[at].entry = t.entry
 		}
 	}
 	for _, t := range turns {
-		if r.entries[t.entry].own == 0 {
+		if r.entries[t.entry].words == 0 {
 			continue
 		}
 		for at := t.place - first - r.set.Reach; at <= t.place-first+r.set.Reach; at++ {
-			if spots[at].entry == otherRow {
-				spots[at].entry = int32(len(r.entries))
-				c := r.add(spots[at].row, -1)
-				c.conversation, c.slot = int32(talk), int32(from+at)
+			if run[at].entry == otherRow {
+				run[at].entry = int32(len(r.entries))
+				c := r.add(run[at].row, -1)
+				c.conversation, c.slot = int32(conversation), int32(from+at)
 				r.match(c)
 			}
 		}
@@ -132,11 +132,11 @@ func (r *Ranker) layOutRun(turns []turn, line []uint64, talk int) {
 }
 
 // rowAt returns the row at a place of a session, if there is one.
-func (r *Ranker) rowAt(line []uint64, place int) (row uint32, ok bool) {
-	if place < 0 || place >= len(line) {
+func (r *Ranker) rowAt(members []uint64, place int) (row uint32, ok bool) {
+	if place < 0 || place >= len(members) {
 		return 0, false
 	}
-	return r.corpus.RowOf(line[place])
+	return r.corpus.RowOf(members[place])
 }
 
 // Two rows are surely of one exchange up to linkedWithin after each other, and not from unlinkedAfter on.
@@ -197,7 +197,7 @@ func (r *Ranker) weighNeighbours(c *entry) {
 				continue
 			}
 			o := &r.entries[s.entry]
-			inherited := float64(share/r.step) * o.own
+			inherited := float64(share/r.step) * o.words
 			if to*by == -1 && o.asks {
 				inherited = float64(inherited * r.set.Answer)
 			}
@@ -278,7 +278,7 @@ func (r *Ranker) bestInExchange(c *entry) (own float64) {
 	for _, to := range [...]int{-1, 1} {
 		for by := 1; by <= r.set.Reach && c.slot >= 0 && r.link(c, to, by) > 0; by++ {
 			if at := r.slots[int(c.slot)+to*by].entry; at >= 0 {
-				own = max(own, r.entries[at].own)
+				own = max(own, r.entries[at].words)
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func placesOf(top []*entry) map[*entry]int {
 func (r *Ranker) sameExchange(c *entry, places map[*entry]int) (first int) {
 	for _, to := range [...]int{-1, 1} {
 		for by := 1; by <= r.set.Reach && c.slot >= 0 && r.link(c, to, by) > 0; by++ {
-			if n := r.slots[int(c.slot)+to*by].entry; n >= 0 && r.entries[n].own > 0 {
+			if n := r.slots[int(c.slot)+to*by].entry; n >= 0 && r.entries[n].words > 0 {
 				if at := places[&r.entries[n]]; at > 0 && (first == 0 || at < first) {
 					first = at
 				}

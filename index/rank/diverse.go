@@ -14,32 +14,32 @@ const (
 // are left out. like returns 0 to 1. Rows keep their scores; Parts.Alike is that likeness.
 func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scored) {
 	pool := slices.Clone(ranked[:min(len(ranked), 10*k, diversePool)])
-	rest := ranked[len(pool):]
+	beyondPool := ranked[len(pool):]
 	for len(pool) > 0 && len(out) < k {
-		best, most := -1, 0.0
+		best, bestValue := -1, 0.0
 		for i := range pool {
 			if p := pool[i].Parts; p.Alike > nearlySame {
 				continue
 			}
 			value := float64(merit*pool[i].Parts.composite()) - float64((1-merit)*pool[i].Parts.Alike)
-			if best < 0 || value > most { // of equal values the first, which is ranked better
-				best, most = i, value
+			if best < 0 || value > bestValue { // of equal values the first, which is ranked better
+				best, bestValue = i, value
 			}
 		}
 		if best < 0 {
 			break
 		}
-		taken := pool[best]
+		selected := pool[best]
 		if best > 0 { // a better ranked row was passed over
-			taken.Why = append(slices.Clone(taken.Why), "diversified")
+			selected.Why = append(slices.Clone(selected.Why), "diversified")
 		}
-		out, pool = append(out, taken), slices.Delete(pool, best, best+1)
+		out, pool = append(out, selected), slices.Delete(pool, best, best+1)
 		for i := range pool {
-			pool[i].Parts.Alike = max(pool[i].Parts.Alike, like(taken.Row, pool[i].Row))
+			pool[i].Parts.Alike = max(pool[i].Parts.Alike, like(selected.Row, pool[i].Row))
 		}
 	}
-	if more := k - len(out); more > 0 && len(rest) > 0 { // more rows are wanted than are compared
-		out = append(out, rest[:min(more, len(rest))]...)
+	if missing := k - len(out); missing > 0 && len(beyondPool) > 0 { // more rows are wanted than are compared
+		out = append(out, beyondPool[:min(missing, len(beyondPool))]...)
 	}
 	return out
 }

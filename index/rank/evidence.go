@@ -48,7 +48,7 @@ type entry struct {
 	cand         int32   // its candidate; -1 for a neighbour that no search found
 	conversation int32   // its session; -1 for none
 	slot         int32   // its place among the neighbours; -1 for none
-	own          float64 // words, discounted by density
+	words        float64 // words, discounted by density
 	covered      float64 // the question's terms that it has, alone or with its exchange; a replaced term counts by its share
 	density      float64
 	solo         bool // no row of its exchange is next to it
@@ -143,10 +143,10 @@ func (r *Ranker) match(c *entry) {
 		if tf > 0 {
 			covered++
 			c.covered += r.q.Terms[i].Share
-			c.own += float64(r.weight[i] * r.saturate(float64(tf), norm))
+			c.words += float64(r.weight[i] * r.saturate(float64(tf), norm))
 		}
 	}
-	c.own = float64(r.matched(c.own, covered) * math.Sqrt(c.density))
+	c.words = float64(r.matched(c.words, covered) * math.Sqrt(c.density))
 }
 
 // cand returns what a search found out about a row; r.none for a row that no search found.
@@ -200,17 +200,17 @@ func (r *Ranker) relevance() {
 		if r.set.Passage != 0 || r.set.Around != 0 {
 			r.weighNeighbours(c)
 		}
-		r.scale = max(r.scale, c.own+c.passage+c.around)
-		best = max(best, c.own)
+		r.scale = max(r.scale, c.words+c.passage+c.around)
+		best = max(best, c.words)
 	}
 	for i := range r.entries {
 		c := &r.entries[i]
 		c.session = float64(float64(r.set.Session*c.session) * r.scale)
-		if c.own == 0 && r.bestInExchange(c) < float64(strongHit*best) {
+		if c.words == 0 && r.bestInExchange(c) < float64(strongHit*best) {
 			c.passage, c.around, c.session, c.covered = 0, 0, 0, 0
 		}
 		c.factor = r.factor(c)
-		x := max(0, float64((c.own+c.passage+c.around+c.session)*c.factor))
+		x := max(0, float64((c.words+c.passage+c.around+c.session)*c.factor))
 		c.relevance = x / (1 + x)
 	}
 }

@@ -42,8 +42,8 @@ func (r *Ranker) fuse() {
 	vectors, graph, words := false, false, false
 	for i := range r.entries {
 		c := &r.entries[i]
-		_, has := r.vector(c)
-		vectors, graph, words = vectors || has, graph || r.cand(c).Graph > 0, words || c.relevance > 0
+		_, hasVector := r.vector(c)
+		vectors, graph, words = vectors || hasVector, graph || r.cand(c).Graph > 0, words || c.relevance > 0
 	}
 	switch lifts := r.set.Vector > 0 && !r.set.Fill; {
 	case !vectors || !lifts && !r.set.Fill:
@@ -99,7 +99,7 @@ func (r *Ranker) findOutliers() {
 	for i := range r.entries {
 		c := &r.entries[i]
 		v, ok := r.cosine(c)
-		if c.outlier = (v - float64(b.slope*math.Sqrt(c.own)) - b.middle) / b.deviation; ok && c.outlier > minDeviations {
+		if c.outlier = (v - float64(b.slope*math.Sqrt(c.words)) - b.middle) / b.deviation; ok && c.outlier > minDeviations {
 			r.above = append(r.above, c)
 		} else {
 			c.outlier = 0
@@ -135,11 +135,11 @@ func surprise(deviations, among float64, place int) float64 {
 type background struct{ n, slope, middle, deviation float64 }
 
 func (r *Ranker) background() (b background) {
-	var own, cosine, ownSquares, both exact.Sum
+	var own, cosine, ownSquares, products exact.Sum
 	each := func(f func(own, cosine float64)) {
 		for i := range r.entries {
 			if v, ok := r.cosine(&r.entries[i]); ok && r.entries[i].relevance > 0 {
-				f(math.Sqrt(r.entries[i].own), v)
+				f(math.Sqrt(r.entries[i].words), v)
 			}
 		}
 	}
@@ -154,10 +154,10 @@ func (r *Ranker) background() (b background) {
 	meanOwn, meanCosine := own.Value()/b.n, cosine.Value()/b.n
 	each(func(o, v float64) {
 		ownSquares.Add(float64((o - meanOwn) * (o - meanOwn)))
-		both.Add(float64((o - meanOwn) * (v - meanCosine)))
+		products.Add(float64((o - meanOwn) * (v - meanCosine)))
 	})
 	if s := ownSquares.Value(); s > 1e-9 {
-		b.slope = max(0, both.Value()/s)
+		b.slope = max(0, products.Value()/s)
 	}
 	r.residuals = r.residuals[:0]
 	each(func(o, v float64) { r.residuals = append(r.residuals, v-float64(b.slope*o)) })
@@ -200,17 +200,17 @@ func (r *Ranker) lift() {
 	best := odds(r.nthBest())
 	for i := range r.entries {
 		c := &r.entries[i]
-		stands := c.outlier
+		outlier := c.outlier
 		for by := 1; by <= min(liftReach, r.set.Reach) && c.slot >= 0; by++ {
 			for _, at := range [...]int{int(c.slot) - by, int(c.slot) + by} {
 				if n := r.slots[at].entry; n >= 0 {
-					stands = max(stands, float64(spreadShares[by]*min(r.entries[n].outlier, 1)))
+					outlier = max(outlier, float64(spreadShares[by]*min(r.entries[n].outlier, 1)))
 				}
 			}
 		}
 		x := odds(c.relevance)
 		v, _ := r.vector(c)
-		c.lift = float64(r.set.Vector * (float64(stands*(x+best)) + float64(float64(equalsShare*v)*x)))
+		c.lift = float64(r.set.Vector * (float64(outlier*(x+best)) + float64(float64(equalsShare*v)*x)))
 		c.relevance = (x + c.lift) / (1 + x + c.lift)
 	}
 }

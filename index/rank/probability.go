@@ -25,23 +25,23 @@ func (r *Ranker) probabilities(top []*entry, out []Scored) {
 	if r.q.List || len(top) == 0 || top[0].score <= 0 {
 		return
 	}
-	lead, above := loneLead, 1.0
+	lead, previous := loneLead, 1.0
 	if len(top) > 1 && top[1].score > 0 {
 		lead = min(exact.Ln(top[0].score/top[1].score), 1)
 	}
 	for i, c := range top {
 		evidence := r.evidence(c)
-		odds := anyRow + float64(byEvidence*evidence)
+		logOdds := anyRow + float64(byEvidence*evidence)
 		if c.score == top[0].score {
-			odds += float64((byFirst + float64(byLead*lead)) * evidence)
+			logOdds += float64((byFirst + float64(byLead*lead)) * evidence)
 		} else if c.score > 0 {
 			behind := max(exact.Ln(c.score/top[0].score), -3)
-			odds += float64((byBehind + float64(byBehindTimes*evidence)) * behind)
+			logOdds += float64((byBehind + float64(byBehindTimes*evidence)) * behind)
 		}
-		if above = min(above, exact.Round(1/(1+exact.Exp(-odds)))); c.score <= 0 {
-			above = 0 // nothing is left of its match
+		if previous = min(previous, exact.Round(1/(1+exact.Exp(-logOdds)))); c.score <= 0 {
+			previous = 0 // nothing is left of its match
 		}
-		out[i].Score = above
+		out[i].Score = previous
 	}
 }
 
@@ -73,20 +73,20 @@ func (p *Parts) Shares(score float64) (s Shares) {
 		return s
 	}
 	s.Worth = score * (1 - 1/worth)
-	left := score - s.Worth
+	remaining := score - s.Worth
 	if p.Graph > 0 {
 		before := (p.Relevance - p.Graph) / (1 - p.Graph)
-		s.Graph = left * (1 - before/p.Relevance)
-		left -= s.Graph
+		s.Graph = remaining * (1 - before/p.Relevance)
+		remaining -= s.Graph
 	}
 	x := (p.Words+p.Passage+p.Around+p.Session)*p.Factor + p.Lift
 	if x <= 0 || math.IsNaN(x) {
-		s.Vector = left
+		s.Vector = remaining
 		return s
 	}
-	of := func(part float64) float64 { return left * part * p.Factor / x }
-	s.Words, s.Passage, s.Around, s.Session = of(p.Words), of(p.Passage), of(p.Around), of(p.Session)
-	s.Vector = left * p.Lift / x
+	share := func(part float64) float64 { return remaining * part * p.Factor / x }
+	s.Words, s.Passage, s.Around, s.Session = share(p.Words), share(p.Passage), share(p.Around), share(p.Session)
+	s.Vector = remaining * p.Lift / x
 	if p.Solo {
 		s.Words, s.Passage = s.Words+s.Passage, 0
 	}

@@ -67,14 +67,14 @@ func (r *Ranker) prune() {
 	}
 	r.cands = r.kept
 	threshold := r.minScore()
-	refused := 0.0 // the highest bound that was rejected: no lower one is looked at
+	rejected := 0.0 // the highest bound that was rejected: no lower one is looked at
 	r.kept = r.kept[:0]
 	for i, m := range r.bounds {
-		if m <= refused {
+		if m <= rejected {
 			continue
 		}
 		if r.boundOf(m/(1+m), 1, threshold) < threshold {
-			refused = m
+			rejected = m
 			continue
 		}
 		r.kept = append(r.kept, all[i])
@@ -97,8 +97,8 @@ func (r *Ranker) minScore() float64 {
 // maxMatch returns a bound that a row's match times its factor cannot exceed. The last bits of its sums may differ
 // from the row's own: boundOf allows for that.
 func (r *Ranker) maxMatch(c *Candidate) float64 {
-	var far perLength
-	l := &far
+	var uncached perLength
+	l := &uncached
 	if c.Length < tableLengths {
 		l = &r.lengths[c.Length]
 	}
@@ -137,12 +137,12 @@ func (r *Ranker) fillIn(l *perLength, length float64) {
 	if length < r.shortBelow {
 		l.factor *= 1 - r.set.Short*(1-length/r.shortBelow)
 	}
-	for _, more := range [...]struct {
-		may bool
-		by  float64
+	for _, factor := range [...]struct {
+		applies bool
+		by      float64
 	}{{r.set.Named > 0, r.set.Named}, {r.about.asker, r.set.Asker}, {r.q.When, r.set.When}, {r.q.Asked.Named(), r.set.Date}} {
-		if more.may {
-			l.factor *= 1 + max(more.by, 0)
+		if factor.applies {
+			l.factor *= 1 + max(factor.by, 0)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	var places map[*entry]int
 	for i, c := range top {
 		out[i].Why = why(&out[i].Parts, r.cand(c), moved[i], r.q.Asked.Why, r.timeAlone(r.cand(c)))
-		if c.own == 0 && c.around > 0 {
+		if c.words == 0 && c.around > 0 {
 			if places == nil {
 				places = placesOf(top)
 			}
@@ -164,14 +164,14 @@ func (r *Ranker) matching() {
 	r.Tally = Tally{Considered: len(r.entries) + r.pruned}
 	n := 0
 	for i := range r.entries {
-		stays := r.q.List || r.matches(&r.entries[i])
+		keep := r.q.List || r.matches(&r.entries[i])
 		if at := r.entries[i].slot; at >= 0 && r.slots[at].entry == int32(i) {
 			r.slots[at].entry = otherRow
-			if stays {
+			if keep {
 				r.slots[at].entry = int32(n)
 			}
 		}
-		if !stays {
+		if !keep {
 			continue
 		}
 		if n != i {
@@ -185,7 +185,7 @@ func (r *Ranker) matching() {
 }
 
 func (r *Ranker) matches(c *entry) bool {
-	if c.own+c.passage+c.around > 0 {
+	if c.words+c.passage+c.around > 0 {
 		return true
 	}
 	if v, ok := r.vector(c); ok && v >= r.set.Near && (r.set.Vector > 0 || r.set.Fill) {
@@ -253,11 +253,11 @@ func (r *Ranker) boundOf(relevance, importance, last float64) float64 {
 		return b
 	}
 	w := r.set.Weights
-	most := max(0, w.AlphaImp*min(importance, 1))
-	if b*(1+most) < last {
-		return b * (1 + most)
+	boost := max(0, w.AlphaImp*min(importance, 1))
+	if b*(1+boost) < last {
+		return b * (1 + boost)
 	}
-	return b * (1 + most/(1+math.Exp(-12*(relevance-w.GateTau))) + 1e-8)
+	return b * (1 + boost/(1+math.Exp(-12*(relevance-w.GateTau))) + 1e-8)
 }
 
 // precedes orders an answer: by score, then the newer row, then the lower rid.
@@ -297,7 +297,7 @@ func (r *Ranker) compose(c *entry, p *Parts) {
 
 // parts explains a row's score.
 func (r *Ranker) parts(c *entry) Parts {
-	p := Parts{Words: c.own, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Solo: c.solo,
+	p := Parts{Words: c.words, Passage: c.passage, Around: c.around, Session: c.session, Factor: c.factor, Solo: c.solo,
 		Named: r.about.of(c.Speaker).named,
 		When:  r.q.When && c.Timed && r.set.When > 0, Lift: c.lift, Relevance: c.relevance}
 	if r.set.Named <= 0 {

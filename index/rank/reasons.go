@@ -15,7 +15,7 @@ type movedBy struct{ recent, important bool }
 func (r *Ranker) movedUp(top []*entry, out []Scored) []movedBy {
 	moved := make([]movedBy, len(out))
 	w, bound := r.set.Weights, r.set.Freshness
-	for _, merit := range []struct {
+	for _, property := range []struct {
 		without func(p *Parts) float64
 		set     func(l *movedBy)
 	}{
@@ -26,13 +26,13 @@ func (r *Ranker) movedUp(top []*entry, out []Scored) []movedBy {
 		plain, order := make([]entry, len(out)), make([]int, len(out))
 		for i := range out {
 			plain[i] = entry{Row: top[i].Row, row: top[i].row,
-				score: exact.Round(float64(out[i].Parts.Relevance * merit.without(&out[i].Parts)))}
+				score: exact.Round(float64(out[i].Parts.Relevance * property.without(&out[i].Parts)))}
 			order[i] = i
 		}
 		slices.SortFunc(order, func(a, b int) int { return precedes(&plain[a], &plain[b]) })
 		for place, i := range order {
 			if i < place {
-				merit.set(&moved[i])
+				property.set(&moved[i])
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func Hints(question string, top []Scored, created []int64, named func() []string
 	if entities == nil {
 		entities = []string{}
 	}
-	hint := func(kind, say string) { out = append(out, Hint{kind, say, entities}) }
+	hint := func(kind, suggestion string) { out = append(out, Hint{kind, suggestion, entities}) }
 	if len(strings.Fields(question)) <= 3 {
 		hint("specificity", "add more detail to the question")
 	}

@@ -7,7 +7,7 @@ import (
 
 // A subject is the person that a question is about.
 type subject struct {
-	line     string // its words between spaces
+	words    string // its words between spaces
 	asker    bool
 	speakers map[string]speaker // as far as known
 	last     [2]speaker         // the two looked up last: most conversations have two speakers
@@ -20,9 +20,9 @@ type speaker struct {
 }
 
 func newSubject(question string) subject {
-	s := subject{line: " " + strings.Join(words(question), " ") + " "}
+	s := subject{words: " " + strings.Join(words(question), " ") + " "}
 	for _, w := range []string{" i ", " my ", " me ", " we ", " our "} {
-		s.asker = s.asker || strings.Contains(s.line, w)
+		s.asker = s.asker || strings.Contains(s.words, w)
 	}
 	return s
 }
@@ -37,7 +37,7 @@ func (s *subject) of(name string) speaker {
 	k, ok := s.speakers[name]
 	if !ok {
 		ws := words(name)
-		k = speaker{name, len(ws) > 0 && strings.Contains(s.line, " "+strings.Join(ws, " ")+" "),
+		k = speaker{name, len(ws) > 0 && strings.Contains(s.words, " "+strings.Join(ws, " ")+" "),
 			s.asker && strings.EqualFold(name, "user")}
 		if s.speakers == nil {
 			s.speakers = map[string]speaker{}

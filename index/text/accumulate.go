@@ -18,18 +18,18 @@ const (
 	windowRows  = 1 << windowBits
 	spanWindows = spanRows / windowRows
 	sumBits     = 32
-	mostSum     = 1<<sumBits - 1
-	tables      = scaleTFs * scaleLengths
+	maxSum      = 1<<sumBits - 1
+	tableSize   = scaleTFs * scaleLengths
 )
 
-// An accumulator sums up the parts of the rows of a search.
+// An accumulator sums up the parts of each row's score in a search.
 type accumulator struct {
-	cells   [windowRows]cell         // of the rows of a window; zero between windows
-	touched [windowRows / 64]uint64  // cells that are not zero, a bit each
-	words   uint64                   // words of touched that are not zero, a bit each
-	order   []orderedTerm            // the term with the highest part first
-	parts   [maxTerms][tables]uint32 // by order, frequency and length; 0 is not computed yet
-	cursors []cursor                 // by span, and in a span by order
+	cells   [windowRows]cell            // of the rows of a window; zero between windows
+	touched [windowRows / 64]uint64     // cells that are not zero, a bit each
+	words   uint64                      // words of touched that are not zero, a bit each
+	order   []orderedTerm               // the term with the highest part first
+	parts   [maxTerms][tableSize]uint32 // by order, frequency and length; 0 is not computed yet
+	cursors []cursor                    // by span, and in a span by order
 	coords  [maxTerms + 1]float64
 	scale   scale
 	units   float64 // what a part of 1 adds to a sum
@@ -44,21 +44,21 @@ type cell uint64
 func (c cell) terms() int  { return bits.OnesCount32(uint32(c >> sumBits)) }
 func (c cell) sum() uint32 { return uint32(c) }
 
-// An orderedTerm is a term of the query in the order of maxPart.
+// An orderedTerm is a term of the query in the order of maxPart, the highest first.
 type orderedTerm struct {
 	term    int
 	weight  float64
 	maxPart float64 // no part is higher
 }
 
-// A cursor is the place in a term's postings of a span where the next window begins.
+// A cursor is the place in a term's postings of a span at which the next window begins.
 type cursor struct {
 	run
 	at    int
 	order int
 }
 
-// A found row may be among the best.
+// A found row may be one of the best.
 type found struct {
 	cell
 	row uint32
@@ -72,16 +72,16 @@ func (s *search) accumulate(q Query, k int) {
 	s.orderTerms()
 	a.begin(k)
 	a.eachWindow(a.window)
-	left := a.found[:0]
+	kept := a.found[:0]
 	for _, f := range a.found {
 		if uint64(f.sum()) >= a.minSum[f.terms()] {
-			left = append(left, f)
+			kept = append(kept, f)
 		}
 	}
-	a.found = left
+	a.found = kept
 }
 
-// eachWindow hands over the windows in which there may be postings, with the cursors of the window's span.
+// eachWindow calls f for each window that may have postings, with the cursors of the window's span.
 func (a *accumulator) eachWindow(f func(cursors []cursor, w uint32)) {
 	for from := 0; from < len(a.cursors); {
 		to, span := from+1, a.cursors[from].span
@@ -102,15 +102,15 @@ func (s *search) orderTerms() {
 	sum := 0.0
 	for i := range s.terms {
 		t := &s.terms[i]
-		add := orderedTerm{term: i, weight: float64(t.share * idfSquared(s.totals.Rows, t.df))}
-		sum += add.weight
+		ordered := orderedTerm{term: i, weight: float64(t.share * idfSquared(s.totals.Rows, t.df))}
+		sum += ordered.weight
 		for j := range t.lists {
 			l := &t.lists[j]
-			add.maxPart = max(add.maxPart, add.weight*saturation(l.most, lengthNorm(l.least, s.totals)))
+			ordered.maxPart = max(ordered.maxPart, ordered.weight*saturation(l.maxTF, lengthNorm(l.minLength, s.totals)))
 		}
-		a.order = append(a.order, add)
+		a.order = append(a.order, ordered)
 	}
-	a.units = (mostSum - 4*maxTerms) / max(sum*(bm25K1+1), 1e-9)
+	a.units = (maxSum - 4*maxTerms) / max(sum*(bm25K1+1), 1e-9)
 	slices.SortFunc(a.order, func(x, y orderedTerm) int {
 		return cmp.Or(cmp.Compare(y.maxPart, x.maxPart), cmp.Compare(x.term, y.term))
 	})
@@ -151,7 +151,7 @@ func (a *accumulator) accumulateAll(c *cursor, end uint32) {
 			break
 		}
 		n, common := partOf(p)
-		part := parts[n%tables]
+		part := parts[n%tableSize]
 		if part == 0 || !common {
 			part = a.part(c, p)
 		}
@@ -173,7 +173,7 @@ func (a *accumulator) accumulateTouched(c *cursor, end uint32) {
 			break
 		}
 		n, common := partOf(p)
-		part := parts[n%tables]
+		part := parts[n%tableSize]
 		if part == 0 || !common {
 			part = a.part(c, p)
 		}
@@ -223,7 +223,7 @@ func (a *accumulator) collectRows(first uint32) {
 	}
 }
 
-// eachTouched hands over a window's cells by row, and clears them.
+// eachTouched calls f with the nonzero cells of a window, by row, and clears them.
 func (a *accumulator) eachTouched(f func(at uint32, c cell)) {
 	for words := a.words; words != 0; words &= words - 1 {
 		w := bits.TrailingZeros64(words)
@@ -237,7 +237,7 @@ func (a *accumulator) eachTouched(f func(at uint32, c cell)) {
 	a.words = 0
 }
 
-// forget lets go of the lists.
+// forget drops the references to the lists.
 func (a *accumulator) forget() {
 	clear(a.cursors)
 	a.keep = nil
@@ -288,12 +288,12 @@ func (a *accumulator) raiseThreshold() {
 		return
 	}
 	for n := 1; n <= len(a.order); n++ {
-		a.minSum[n] = uint64(min(score/a.perUnit[n], mostSum+1))
+		a.minSum[n] = uint64(min(score/a.perUnit[n], maxSum+1))
 	}
-	rest := 0.0
+	sum := 0.0
 	for a.essential = len(a.order); a.essential > 0; a.essential-- {
-		rest += a.order[a.essential-1].maxPart
-		if a.coords[len(a.order)-a.essential+1]*rest >= score {
+		sum += a.order[a.essential-1].maxPart
+		if a.coords[len(a.order)-a.essential+1]*sum >= score {
 			break
 		}
 	}

@@ -252,8 +252,8 @@ func (a *analyzer) word(start, end int) {
 	if !ascii(raw) {
 		a.tally.letters(raw)
 	}
-	one := singular(raw)
-	r := a.stem.read(one)
+	base := singular(raw)
+	r := a.stem.read(base)
 	if r.of != 0 {
 		if a.tally.word(r.of); r.of&englishWord != 0 {
 			a.stop(r.word, start, end)
@@ -261,9 +261,9 @@ func (a *analyzer) word(start, end int) {
 		}
 	}
 	a.push(r.term, start, end, false)
-	if len(one) < len(raw) {
-		if several := a.stem.read(raw).term; several != r.term {
-			a.push(several, start, end, true) // the term of the word in lower case
+	if len(base) < len(raw) {
+		if plural := a.stem.read(raw).term; plural != r.term {
+			a.push(plural, start, end, true) // the term of the word in lower case
 		}
 	}
 }

@@ -48,17 +48,17 @@ func (a *AskedTime) ContainsDay(day int32, exact bool) bool {
 func ParseAskedTime(question string, now int64) (a AskedTime) {
 	q := questionParser{text: question, now: time.UnixMicro(now).UTC()}
 	q.today = q.now.Truncate(24 * time.Hour)
-	tells, spaces := false, true
+	hasTime, spaces := false, true
 	for at, raw := range wordsOf(question) {
-		w, own := askedWords[fold(raw)]
-		if !own {
+		w, known := askedWords[fold(raw)]
+		if !known {
 			w = timeWordOf(raw)
 		}
-		tells, spaces = tells || w.kind != noTime, spaces && !Spaceless(raw)
+		hasTime, spaces = hasTime || w.kind != noTime, spaces && !Spaceless(raw)
 		q.words = append(q.words, w)
 		q.places = append(q.places, [2]int{at, at + len(raw)})
 	}
-	if !spaces && q.spaceless(&a) || !tells {
+	if !spaces && q.spaceless(&a) || !hasTime {
 		return a
 	}
 	m, found := q.quarter()
@@ -95,6 +95,7 @@ type dateSpan struct {
 	years       bool // a whole year: it counts as if its number were named, for many texts of other years tell of it
 }
 
+// at returns the word at a place, or the zero word outside of the question.
 func (q *questionParser) at(i int) timeWord {
 	if i >= 0 && i < len(q.words) {
 		return q.words[i]
@@ -210,13 +211,13 @@ func direction(w timeWord) (way int, ok bool) {
 func (q *questionParser) unit(i int, m dateSpan, way int, turned bool) (dateSpan, bool) {
 	unit := q.words[i].n
 	j := q.before(i, "of") - 1 // a couple of days
-	if many := q.at(j); (many.kind == numeral || many.kind == fewWord) && !turned {
-		n, first := int(many.n), j
+	if count := q.at(j); (count.kind == numeral || count.kind == fewWord) && !turned {
+		n, first := int(count.n), j
 		if j < i-1 {
 			first = q.before(j, "a")
 		}
 		for _, ago := range [...]int{i + 1, first - 1, first - 2} {
-			if q.at(ago).kind == agoWord && many.kind == numeral {
+			if q.at(ago).kind == agoWord && count.kind == numeral {
 				m.first, m.last = min(first, ago), max(i, ago)
 				m.from, m.to = q.ago(n, unit)
 				m.years = unit == 'y'
@@ -257,11 +258,11 @@ func (q *questionParser) past(n int, unit int16) (from, to time.Time) {
 // ago returns the span that "n units ago" means: that unit, or for hours and minutes the time around that moment.
 func (q *questionParser) ago(n int, unit int16) (from, to time.Time) {
 	from, _ = q.past(n, unit)
-	near := map[int16]int{'h': 1, minuteUnit: 5}[unit]
-	if near == 0 {
+	margin := map[int16]int{'h': 1, minuteUnit: 5}[unit]
+	if margin == 0 {
 		from = startOf(from, unit)
 	}
-	return addUnits(from, unit, -near), addUnits(from, unit, max(near, 1))
+	return addUnits(from, unit, -margin), addUnits(from, unit, max(margin, 1))
 }
 
 // startOf returns the first day of the week, month, quarter or year that a day is in, or the day.
@@ -293,7 +294,7 @@ func (q *questionParser) applyBound(m dateSpan, a *AskedTime) {
 		a.Why = "from " + a.Why
 	}
 	kind := q.at(i).kind
-	if beside := q.at(i - 1).kind; beside == dayUnit || beside == longUnit {
+	if preceding := q.at(i - 1).kind; preceding == dayUnit || preceding == longUnit {
 		kind = noTime // "the week before it" is a time near it, not all time before
 	}
 	switch {

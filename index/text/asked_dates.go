@@ -43,8 +43,8 @@ func (q *questionParser) date(a *AskedTime) (m dateSpan, found bool) {
 	if !found {
 		return m, false
 	}
-	of := q.spanOf(a)
-	m.from, m.to = of.from, of.to
+	whole := q.spanOf(a)
+	m.from, m.to = whole.from, whole.to
 	return m, true
 }
 
@@ -80,27 +80,27 @@ func (q *questionParser) span(m dateSpan, a *AskedTime) dateSpan {
 			return m
 		}
 	}
-	early := questionParser{text: q.text, words: q.words[:max(end, 0)], places: q.places[:max(end, 0)], today: q.today}
+	earlier := questionParser{text: q.text, words: q.words[:max(end, 0)], places: q.places[:max(end, 0)], today: q.today}
 	var b AskedTime
-	one, found := early.date(&b)
-	last := m
-	switch n := early.at(end - 1); {
-	case found && one.last == end-1:
-		one.from, m = inOrder(one.from, b.Year > 0, m, a.Year > 0 && q.named(m))
+	first, found := earlier.date(&b)
+	original := m
+	switch n := earlier.at(end - 1); {
+	case found && first.last == end-1:
+		first.from, m = inOrder(first.from, b.Year > 0, m, a.Year > 0 && q.named(m))
 	case a.Day > 0 && n.kind == numeral && int(n.n) < a.Day && q.digits(end-1):
-		one.first, one.from = end-1, m.from.AddDate(0, 0, int(n.n)-a.Day)
+		first.first, first.from = end-1, m.from.AddDate(0, 0, int(n.n)-a.Day)
 	default:
 		return m
 	}
-	if begins := q.before(one.first, "the") - 1; q.is(begins, spanBegins...) {
-		one.first = begins
+	if begins := q.before(first.first, "the") - 1; q.is(begins, spanBegins...) {
+		first.first = begins
 	} else if !dash {
-		return last
+		return original
 	}
-	if !one.from.Before(m.to) {
-		return last
+	if !first.from.Before(m.to) {
+		return original
 	}
-	m.from, m.first, m.between = one.from, one.first, true
+	m.from, m.first, m.between = first.from, first.first, true
 	a.Year, a.Month, a.Day = 0, 0, 0
 	return m
 }

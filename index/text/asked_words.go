@@ -26,23 +26,23 @@ var askedWords = func() map[string]timeWord {
 // quarter reads the first of Q1 2024 and 2024 Q1, or two of which a span is made: from Q1 to Q2 2024.
 func (q *questionParser) quarter() (m dateSpan, found bool) {
 	for i := range q.words {
-		one, year, ok := q.quarterAt(i)
+		first, year, ok := q.quarterAt(i)
 		if !ok {
 			continue
 		}
-		for _, at := range [...]int{one.last + 1, one.last + 2} {
+		for _, at := range [...]int{first.last + 1, first.last + 2} {
 			last, lastYear, ok := q.quarterAt(at)
-			begins := q.is(one.first-1, spanBegins...) && q.is(last.first-1, spanGoesOn...)
-			if !ok || !begins && (last.first != one.last+1 || !q.dashed(last.first)) {
+			begins := q.is(first.first-1, spanBegins...) && q.is(last.first-1, spanGoesOn...)
+			if !ok || !begins && (last.first != first.last+1 || !q.dashed(last.first)) {
 				continue
 			}
-			one.from, last = inOrder(one.from, year, last, lastYear)
-			if one.to, one.last = last.to, last.last; begins {
-				one.first--
+			first.from, last = inOrder(first.from, year, last, lastYear)
+			if first.to, first.last = last.to, last.last; begins {
+				first.first--
 			}
 			break
 		}
-		return one, true
+		return first, true
 	}
 	return m, false
 }
@@ -60,8 +60,8 @@ func (q *questionParser) quarterAt(i int) (m dateSpan, named, ok bool) {
 		year--
 	}
 	for _, j := range [...]int{i - 1, i + 1} {
-		if beside := q.at(j); beside.kind == yearName {
-			year, m.first, m.last, named = int(beside.n), min(i, j), max(i, j), true
+		if neighbour := q.at(j); neighbour.kind == yearName {
+			year, m.first, m.last, named = int(neighbour.n), min(i, j), max(i, j), true
 		}
 	}
 	m.from = time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)

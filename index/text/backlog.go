@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// A Backlog bounds what indexes hold in memory because Bleve is behind. One is meant to be shared by all indexes of a
-// process.
+// A Backlog bounds the memory that indexes use for rows that Bleve has not stored yet. All indexes of a process share
+// one.
 type Backlog struct {
 	max int
 
 	mu       sync.Mutex
 	tail     int           // bytes of rows that Bleve has not taken
 	unstored int           // bytes, as they were in the tail, of rows that are not on disk
-	shrunk   chan struct{} // closed when either shrinks; nil when nobody waits
+	shrunk   chan struct{} // closed when either shrinks; nil when no caller waits
 }
 
 // NewBacklog returns a backlog in which all tails together hold about this many bytes.

@@ -43,7 +43,7 @@ func hex8(n uint32) string {
 	return zeros[len(s):] + s
 }
 
-// A segmentInfo holds what we keep about one immutable Bleve segment.
+// A segmentInfo holds the tables of one immutable Bleve segment.
 type segmentInfo struct {
 	id   uint64
 	rows []uint32 // by local document number

@@ -56,8 +56,8 @@ func (c *Cache) put(info *segmentInfo, term string, group int64, l list) *entry 
 	e.counted.Store(uncounted)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if had := info.entries[group][term]; had != nil {
-		return had
+	if existing := info.entries[group][term]; existing != nil {
+		return existing
 	}
 	if info.dropped || len(info.rows) < minCached || e.cost() > c.max/4 {
 		return e
@@ -80,7 +80,7 @@ func (c *Cache) put(info *segmentInfo, term string, group int64, l list) *entry 
 	return e
 }
 
-// drop forgets a segment that is gone.
+// drop removes the entries of a segment that no longer exists.
 func (c *Cache) drop(info *segmentInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -72,27 +72,29 @@ func asciiClass(c byte) class {
 func isDigit(c byte) bool    { return '0' <= c && c <= '9' }
 func isRegional(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 
-// isIgnored reports what changes how the characters around it look, and not which they are: invisible characters, such
-// as U+034F that joins marks, and skin tones.
+// isIgnored reports whether a character only changes how others look: invisible characters, such as U+034F that joins
+// marks, and skin tones.
 func isIgnored(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x34F || r >= 0x1F3FB && r <= 0x1F3FF
 }
 
-// isQuote reports the characters that are written as an apostrophe, U+02BB and U+02BC among them.
+// isQuote reports whether a character is written as an apostrophe, as U+02BB and U+02BC are.
 func isQuote(r rune) bool {
 	return r == '\'' || r == '’' || r == '‘' || r == 'ʻ' || r == 'ʼ' || r == '＇'
 }
 
-// isHyphen reports the hyphens that are not ASCII: U+2010, and U+2011 at which no line is broken.
+// isHyphen reports whether a character is a hyphen outside ASCII: U+2010, or U+2011, at which no line is broken.
 func isHyphen(r rune) bool { return r == '‐' || r == '‑' }
 
-// isRadical reports the radicals, which documents have in place of the characters that they look like.
+// isRadical reports whether a character is a radical. Documents use radicals in place of the characters that they
+// look like.
 func isRadical(r rune) bool { return r >= 0x2E80 && r <= 0x2FD5 }
 
-// isJamoEnd reports the vowels and final consonants of decomposed Hangul, which belong to the character before them.
+// isJamoEnd reports whether a character is a vowel or final consonant of decomposed Hangul, which belongs to the
+// character before it.
 func isJamoEnd(r rune) bool { return r >= 0x1160 && r <= 0x11FF || r >= 0xD7B0 && r <= 0xD7FB }
 
-// isVoicing reports the half-width kana sound marks, which belong to the character before them.
+// isVoicing reports whether a character is a half-width kana sound mark, which belongs to the character before it.
 func isVoicing(r rune) bool { return r == 0xFF9E || r == 0xFF9F }
 
 // letters holds the letters that compatibility decomposition leaves whole.
@@ -120,7 +122,7 @@ func fold(s string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	var base rune // what marks are on; its script is looked up when a mark comes
+	var base rune // the letter that following marks are on; its script is looked up when a mark comes
 	for _, r := range norm.NFKD.String(s) {
 		switch {
 		case isIgnored(r), unicode.Is(unicode.Me, r), unicode.IsSpace(r), r == utf8.RuneError: // Me: a frame around a character
@@ -134,8 +136,8 @@ func fold(s string) string {
 		}
 	}
 	out := norm.NFC.String(letters.Replace(b.String()))
-	if rest, ok := strings.CutPrefix(out, "ال"); ok && utf8.RuneCountInString(rest) >= 3 {
-		return rest
+	if bare, ok := strings.CutPrefix(out, "ال"); ok && utf8.RuneCountInString(bare) >= 3 {
+		return bare
 	}
 	return out
 }

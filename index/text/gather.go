@@ -47,8 +47,8 @@ type scratch struct {
 type queryTerm struct {
 	term  string
 	df    uint64
-	known bool        // some live row has it, of the groups or not
-	share float64     // of its weight that counts: less than 1 when others stand for it
+	known bool        // some live row has it, in any group
+	share float64     // of its weight that counts: less than 1 when substitutes replace it
 	lists []list      // live rows in the groups only
 	tail  [][]posting // of the blocks, not filtered yet
 }
@@ -118,14 +118,14 @@ func (s *search) appendTerms(terms []string) {
 	from := len(s.terms)
 	s.terms = slices.Grow(s.terms, len(terms))[:from+len(terms)]
 	last := len(s.blocks) - 1
-	since := s.blocks[last].rows[s.openRows:]
+	laterRows := s.blocks[last].rows[s.openRows:]
 	for i, term := range terms {
 		t := &s.terms[from+i]
 		t.term, t.share = term, 1
 		for n, b := range s.blocks {
 			list := b.postings(term)
 			if n == last {
-				list = without(list, since)
+				list = withoutRows(list, laterRows)
 			}
 			if len(list) > 0 {
 				t.tail = append(t.tail, list)
@@ -134,8 +134,8 @@ func (s *search) appendTerms(terms []string) {
 	}
 }
 
-// without returns a block's postings but those of its last rows.
-func without(list []posting, rows []tailRow) []posting {
+// withoutRows returns a block's postings without those of its last rows.
+func withoutRows(list []posting, rows []tailRow) []posting {
 	for i := len(rows) - 1; i >= 0 && len(list) > 0; i-- {
 		if list[len(list)-1].row == rows[i].row {
 			list = list[:len(list)-1]
@@ -187,13 +187,13 @@ func (s *search) collect(from int) error {
 // postings of that group alone.
 func (s *search) addSegment(t *queryTerm, n int) error {
 	info, cache := s.snap.segments[n], s.index.cfg.Cache
-	var in *entry // of the group
-	one := len(s.groups.list) == 1 && s.local && len(info.rows) >= minCached
+	var cached *entry // of the group
+	oneGroup := len(s.groups.list) == 1 && s.local && len(info.rows) >= minCached
 	var group int64
-	if one {
+	if oneGroup {
 		group = int64(s.groups.list[0])
-		if in = cache.get(info, t.term, group); in != nil && (t.known || s.count(&in.list, in) > 0) {
-			s.addGroup(t, s.liveOnly(in.list, in))
+		if cached = cache.get(info, t.term, group); cached != nil && (t.known || s.count(&cached.list, cached) > 0) {
+			s.addGroup(t, s.liveOnly(cached.list, cached))
 			return nil
 		}
 	}
@@ -201,14 +201,14 @@ func (s *search) addSegment(t *queryTerm, n int) error {
 	if err != nil || len(l.post) == 0 {
 		return err
 	}
-	if !one {
+	if !oneGroup {
 		s.addPostings(t, l, e)
 		return nil
 	}
-	if in == nil {
-		in = cache.put(info, t.term, group, s.inGroups(l).own())
+	if cached == nil {
+		cached = cache.put(info, t.term, group, s.inGroups(l).clone())
 	}
-	s.addGroup(t, s.liveOnly(in.list, in))
+	s.addGroup(t, s.liveOnly(cached.list, cached))
 	t.known = t.known || s.count(&l, e) > 0
 	return nil
 }
@@ -231,7 +231,7 @@ func (s *search) postings(n int, term string) (_ list, _ *entry, err error) {
 	if len(info.rows) < minCached {
 		return l, nil, nil
 	}
-	e := cache.put(info, term, allGroups, l.own())
+	e := cache.put(info, term, allGroups, l.clone())
 	return e.list, e, nil
 }
 
@@ -247,20 +247,20 @@ func (s *search) addPostings(t *queryTerm, l list, e *entry) {
 		t.addList(l)
 		return
 	}
-	in := s.liveOnly(s.inGroups(l), nil)
+	matching := s.liveOnly(s.inGroups(l), nil)
 	if s.local {
-		s.addGroup(t, in)
+		s.addGroup(t, matching)
 	} else {
-		t.addList(in)
+		t.addList(matching)
 		t.df += s.count(&l, e)
 	}
 	t.known = t.known || t.df > 0 || s.count(&l, e) > 0
 }
 
 // addGroup adds a list of live rows of the groups to a term, whose statistics are theirs.
-func (s *search) addGroup(t *queryTerm, in list) {
-	t.addList(in)
-	t.df += uint64(len(in.post))
+func (s *search) addGroup(t *queryTerm, live list) {
+	t.addList(live)
+	t.df += uint64(len(live.post))
 	t.known = t.known || t.df > 0
 }
 
@@ -369,7 +369,7 @@ func (s *search) decode(n int, term string) error {
 	}
 }
 
-// A groupSet is the groups requested.
+// A groupSet holds the groups requested.
 type groupSet struct {
 	list []uint32
 	set  map[uint32]struct{} // nil when one group is requested

@@ -94,7 +94,7 @@ type Index struct {
 	marked   bool           // the marker file is there; only Bleve's persister uses it once Open has returned
 
 	mu       sync.Mutex // guards what follows; never held over I/O or a call into Bleve but Reader
-	changed  *sync.Cond // something that Ready or Sync waits for happened
+	changed  *sync.Cond // broadcast when the state that Sync waits for changes
 	closed   bool
 	err      error // the first failure of the indexer; the index keeps answering from memory
 	rows     rowTable

@@ -71,10 +71,10 @@ func (x *Index) linger() {
 // sealLocked closes the open block to changes and starts another. When a change is cut in the middle, both blocks
 // carry the number of the change before it: only the block in which a change ends may claim that all of it is there.
 func (x *Index) sealLocked() {
-	was := x.open
-	x.sealed = append(x.sealed, was)
+	full := x.open
+	x.sealed = append(x.sealed, full)
 	x.open = newBlock()
-	x.open.seq, x.open.bytesAdded = was.seq, was.bytesAdded
+	x.open.seq, x.open.bytesAdded = full.seq, full.bytesAdded
 }
 
 // nextRound picks the blocks of the next round; last is the newest. batch leaves out rows that died already, so the
@@ -100,8 +100,8 @@ func (x *Index) nextRound() (round []*block, last *block, ok bool) {
 
 // How building a segment gives way to requests: no caller waits for one, because the tail answers meanwhile.
 const (
-	workSlice = time.Millisecond / 2
-	restShare = 3 // times as long as the work
+	workSlice  = time.Millisecond / 2
+	sleepShare = 3 // times as long as the work
 )
 
 // yielding returns the function that the building of a segment calls again and again. After each moment of work it
@@ -114,10 +114,10 @@ func (x *Index) yielding() func() {
 			return
 		}
 		x.mu.Lock()
-		rests := !x.closed && x.syncing == 0 && len(x.sealed) <= 1 && x.cfg.Backlog.full() == nil // the one sealed block is being written
+		idle := !x.closed && x.syncing == 0 && len(x.sealed) <= 1 && x.cfg.Backlog.full() == nil // the one sealed block is being written
 		x.mu.Unlock()
-		if rests {
-			time.Sleep(restShare * worked)
+		if idle {
+			time.Sleep(sleepShare * worked)
 		}
 		began = time.Now()
 	}
@@ -172,7 +172,7 @@ func (x *Index) batch(b, last *block) *bleve.Batch {
 		live[i] = x.rows.live(b.rows[i].row)
 	}
 	x.mu.Unlock()
-	p := &part{block: b, rest: x.yielding()}
+	p := &part{block: b, yield: x.yielding()}
 	for i := range b.rows {
 		if live[i] {
 			p.rows = append(p.rows, &b.rows[i])
@@ -216,10 +216,10 @@ func (x *Index) publish(snap *snapshot, round []*block) {
 	for _, b := range round {
 		x.countBytesLocked(-b.bytes, 0)
 	}
-	gone := x.forgetTablesLocked()
+	unused := x.forgetTablesLocked()
 	x.changed.Broadcast()
 	x.mu.Unlock()
-	x.discard(old, gone)
+	x.discard(old, unused)
 }
 
 // fail stops the indexer for good: the index keeps answering from memory, Sync
@@ -272,13 +272,13 @@ func (x *Index) replaceSnapshot(snap *snapshot) {
 	x.mu.Lock()
 	old := x.snap
 	x.snap = snap
-	gone := x.forgetTablesLocked()
+	unused := x.forgetTablesLocked()
 	x.mu.Unlock()
-	x.discard(old, gone)
+	x.discard(old, unused)
 }
 
 // forgetTablesLocked removes the tables of segments that the current snapshot does not have.
-func (x *Index) forgetTablesLocked() (gone []*segmentInfo) {
+func (x *Index) forgetTablesLocked() (unused []*segmentInfo) {
 	keep := make(map[uint64]bool)
 	if x.snap != nil {
 		for _, s := range x.snap.segments {
@@ -288,15 +288,15 @@ func (x *Index) forgetTablesLocked() (gone []*segmentInfo) {
 	for id, info := range x.infos {
 		if !keep[id] {
 			delete(x.infos, id)
-			gone = append(gone, info)
+			unused = append(unused, info)
 		}
 	}
-	return gone
+	return unused
 }
 
-func (x *Index) discard(old *snapshot, gone []*segmentInfo) {
+func (x *Index) discard(old *snapshot, unused []*segmentInfo) {
 	old.release()
-	for _, info := range gone {
+	for _, info := range unused {
 		x.cfg.Cache.drop(info)
 	}
 }

@@ -125,11 +125,11 @@ func (t *tally) word(mask uint16) {
 // letters counts a word that is not ASCII: once for each language with one of its letters, twice for a language that is
 // the only one with that letter.
 func (t *tally) letters(word string) {
-	var some, alone uint16
+	var matching, unique uint16
 	for _, r := range norm.NFC.String(word) {
 		if mask, ok := languageLetters[unicode.ToLower(r)]; ok {
-			if some |= mask; mask&(mask-1) == 0 {
-				alone |= mask
+			if matching |= mask; mask&(mask-1) == 0 {
+				unique |= mask
 			}
 		} else if scriptOf(r) >= 0 {
 			t.scripts = true
@@ -137,16 +137,16 @@ func (t *tally) letters(word string) {
 		}
 	}
 	for i := range t.other {
-		t.other[i] += int(some>>i&1 + alone>>i&1)
+		t.other[i] += int(matching>>i&1 + unique>>i&1)
 	}
 }
 
 // language returns the language of a text's Latin words; -1 when it is English or too little is known.
 func (t *tally) language() int {
-	best, most := -1, max(t.english, 1)
+	best, highest := -1, max(t.english, 1)
 	for i, n := range t.other {
-		if n > most {
-			best, most = i, n
+		if n > highest {
+			best, highest = i, n
 		}
 	}
 	return best
@@ -180,27 +180,27 @@ func (a *analyzer) readings() {
 	for _, t := range plain {
 		raw := singular(a.text[t.Start:t.End])
 		first, _ := utf8.DecodeRuneInString(raw)
-		of := latin
+		lang := latin
 		if s := scriptOf(first); s >= 0 {
-			of = s
+			lang = s
 		}
-		if t.Extra || of < 0 || classOf(first) != classWord || !onlyLetters(raw) {
+		if t.Extra || lang < 0 || classOf(first) != classWord || !onlyLetters(raw) {
 			a.tokens = append(a.tokens, t)
 			continue
 		}
-		stem := capTerm(a.languageStem(of, raw))
-		if a.query && stem != "" && (of == vietnamese || of >= latinScripts) {
+		stem := capTerm(a.languageStem(lang, raw))
+		if a.query && stem != "" && (lang == vietnamese || lang >= latinScripts) {
 			t.Term = stem // every text with the word has this term; for one without marks see candidates
 		}
-		if a.query && functionWords[t.Term]>>of&1 != 0 {
+		if a.query && functionWords[t.Term]>>lang&1 != 0 {
 			continue
 		}
 		a.tokens = append(a.tokens, t)
 		if stem != t.Term {
 			a.push(stem, t.Start, t.End, true)
 		}
-		if languages[of].compounds && !a.query {
-			a.addCompoundParts(of, fold(raw), t)
+		if languages[lang].compounds && !a.query {
+			a.addCompoundParts(lang, fold(raw), t)
 		}
 	}
 	if len(a.tokens) == 0 { // a question of function words alone searches for them: texts keep those that are not English
@@ -260,7 +260,7 @@ func lightArabic(env *snowballstem.Env) bool {
 	return true
 }
 
-// asWritten leaves a word as it is.
+// asWritten is the stemmer of languages whose words are not changed.
 func asWritten(*snowballstem.Env) bool { return true }
 
 // cedillas are the letters that the Romanian stemmer knows for those with a comma below.
@@ -296,16 +296,16 @@ func onlyLetters(word string) bool {
 // maxStemBytes is the longest word whose endings are cut off.
 const maxStemBytes = 120
 
-func (a *analyzer) languageStem(of int, word string) string {
+func (a *analyzer) languageStem(lang int, word string) string {
 	if word = norm.NFKC.String(word); len(word) > maxStemBytes {
 		return fold(word)
 	}
 	lower := strings.ToLower
-	if of == turkishWords {
-		lower = turkishLower // a capital I is that of ı
+	if lang == turkishWords {
+		lower = turkishLower // a capital I is the capital of ı
 	}
-	stem := a.stem.of(of, lower(word))
-	if of == vietnamese {
+	stem := a.stem.of(lang, lower(word))
+	if lang == vietnamese {
 		return stem
 	}
 	return fold(stem)
@@ -321,7 +321,7 @@ const (
 
 // addCompoundParts adds the parts of a word that may be a compound: the letters before and after each place where a
 // word may begin. Some of these are not words; no question asks for them.
-func (a *analyzer) addCompoundParts(of int, word string, t Token) {
+func (a *analyzer) addCompoundParts(lang int, word string, t Token) {
 	if len(word) < wholeLetters || len(word) > longCompound || !ascii(word) {
 		return
 	}
@@ -339,7 +339,7 @@ func (a *analyzer) addCompoundParts(of int, word string, t Token) {
 		}
 		base := a.stem.stem(right)
 		a.push(base, t.Start, t.End, true)
-		if stem := a.languageStem(of, right); stem != base {
+		if stem := a.languageStem(lang, right); stem != base {
 			a.push(stem, t.Start, t.End, true)
 		}
 	}

@@ -36,17 +36,17 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 		return
 	}
 	exact := len(a.tokens)
-	whole := fold(a.text[start:end])
-	one, instead := asOne(whole)
-	if one = a.stem.read(one).term; instead {
-		whole = one
+	exactForm := fold(a.text[start:end])
+	joined, replaces := joinParts(exactForm)
+	if joined = a.stem.read(joined).term; replaces {
+		exactForm = joined
 	}
-	a.push(whole, start, end, true)
-	if len(whole) > 2 && whole[0] == 'v' && isDigit(whole[1]) {
-		a.push(whole[1:], start+1, end, true) // questions say 1.2.3 for v1.2.3
+	a.push(exactForm, start, end, true)
+	if len(exactForm) > 2 && exactForm[0] == 'v' && isDigit(exactForm[1]) {
+		a.push(exactForm[1:], start+1, end, true) // questions say 1.2.3 for v1.2.3
 	}
-	if one != whole {
-		a.push(one, start, end, true)
+	if joined != exactForm {
+		a.push(joined, start, end, true)
 	}
 	before := a.counted
 	for _, p := range a.parts {
@@ -60,9 +60,10 @@ func (a *analyzer) name(start, end int, compound, quote bool) {
 	}
 }
 
-// asOne writes a folded name as one word: front-end as frontend, node.js as nodejs, u.s.a as usa; iphone is one
-// already. With instead the word takes the place of the name: a hyphen between two parts makes no other name of it.
-func asOne(name string) (one string, instead bool) {
+// joinParts writes a folded name as one word: front-end as frontend, node.js as nodejs, u.s.a as usa; iphone is one
+// already. If replaces is true, texts have the word instead of the name, because a hyphen between two parts does not
+// make a different name.
+func joinParts(name string) (joined string, replaces bool) {
 	if front, rest, found := strings.Cut(name, "-"); found && !strings.ContainsFunc(front+rest, isConnector) {
 		return front + rest, strings.ContainsFunc(name, unicode.IsLetter)
 	}

@@ -8,34 +8,34 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// eachNear calls add with the terms at an edit distance of letters that begin with the same letter, or with the same
-// two in either order. Few typos are in the first letter, and many words differ in it alone.
-func (s *search) eachNear(term string, letters uint8, add func(string)) error {
-	builder, err := automata[letters]()
+// eachNear calls add with the terms at exactly this edit distance that begin with the same letter, or with the first
+// two letters in either order. Few typos are in the first letter, and many words differ in it alone.
+func (s *search) eachNear(term string, edits uint8, add func(string)) error {
+	builder, err := automata[edits]()
 	if err != nil {
 		return err
 	}
-	dfa, err := builder.BuildDfa(term, letters)
+	dfa, err := builder.BuildDfa(term, edits)
 	if err != nil {
 		return err
 	}
-	found := func(other string) {
-		if ok, d := dfa.MatchAndDistance(other); ok && d == letters && onlyLetters(other) {
+	check := func(other string) {
+		if ok, d := dfa.MatchAndDistance(other); ok && d == edits && onlyLetters(other) {
 			add(other)
 		}
 	}
 	_, n := utf8.DecodeRuneInString(term)
 	_, m := utf8.DecodeRuneInString(term[n:])
 	for _, start := range [...]string{term[:n], term[n:n+m] + term[:n]} {
-		if err := s.eachTerm(dfa, start, found); err != nil {
+		if err := s.eachTerm(dfa, start, check); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eachTerm calls f with the terms that begin with start and that an automaton matches, of every segment and block,
-// those of dead rows as well.
+// eachTerm calls f with the terms of every segment and block that begin with start and that an automaton matches.
+// Some of them are terms of dead rows only.
 func (s *search) eachTerm(match segment.Automaton, start string, f func(string)) (err error) {
 	defer recoverCorrupt(&err)
 	for _, terms := range s.tail {
@@ -50,7 +50,7 @@ func (s *search) eachTerm(match segment.Automaton, start string, f func(string))
 		if err != nil {
 			return err
 		}
-		it := iterateTerms(dict, match, []byte(start), after(start))
+		it := iterateTerms(dict, match, []byte(start), prefixEnd(start))
 		var e *index.DictEntry
 		for e, err = it.Next(); e != nil && err == nil; e, err = it.Next() {
 			f(e.Term)

@@ -9,23 +9,23 @@ import (
 // span, above it the length, and on top the frequency. Where the frequency is over 15 or the length over 4,095, the
 // number says 0 for the frequency and both are among the rare ones, found by row.
 const (
-	spanBits   = 16
-	spanRows   = 1 << spanBits
-	lengthBits = 12
-	tfAt       = spanBits + lengthBits
-	mostTF     = 1<<(32-tfAt) - 1
-	mostLength = 1<<lengthBits - 1
+	spanBits        = 16
+	spanRows        = 1 << spanBits
+	lengthBits      = 12
+	tfAt            = spanBits + lengthBits
+	maxPackedTF     = 1<<(32-tfAt) - 1
+	maxPackedLength = 1<<lengthBits - 1
 )
 
-// A list is postings by row. It is not changed once it is made.
+// A list holds postings by row. It is immutable.
 type list struct {
-	post        []uint32
-	spans       []spanEnd
-	rare        []posting // those of other rows may be among them
-	most, least uint16    // no frequency is higher and no length smaller
+	post             []uint32
+	spans            []spanEnd
+	rare             []posting // may include rows that the list does not have
+	maxTF, minLength uint16    // no frequency is higher and no length smaller
 }
 
-// A spanEnd says where in a list the postings of a span end; those of the next span begin there.
+// A spanEnd says where in a list the postings of a span end. Those of the next span begin there.
 type spanEnd struct{ span, end uint32 }
 
 // each calls f with the list's runs, one for each span.
@@ -51,20 +51,20 @@ func (r *run) row(p uint32) uint32 { return r.span<<spanBits | placeOf(p) }
 // counts returns a posting's frequency and length.
 func (r *run) counts(p uint32) (tf, length uint16) {
 	if tf = uint16(p >> tfAt); tf != 0 {
-		return tf, uint16(p>>spanBits) & mostLength
+		return tf, uint16(p>>spanBits) & maxPackedLength
 	}
 	i, _ := slices.BinarySearchFunc(r.rare, r.row(p), func(p posting, row uint32) int { return cmp.Compare(p.row, row) })
 	return r.rare[i].tf, r.rare[i].length
 }
 
-// seek returns the first index from at on whose posting is at or after a place. Most often it is near.
+// seek returns the first index from at on whose posting is at or after a place. It usually is near at.
 func seek(post []uint32, at int, place uint32) int {
-	for end := min(at+near, len(post)); at < end; at++ {
+	for end := min(at+linearSeek, len(post)); at < end; at++ {
 		if placeOf(post[at]) >= place {
 			return at
 		}
 	}
-	step := near
+	step := linearSeek
 	for at+step <= len(post) && placeOf(post[at+step-1]) < place {
 		at += step
 		step *= 2
@@ -79,14 +79,14 @@ func seek(post []uint32, at int, place uint32) int {
 	return at
 }
 
-// near is the number of postings that seek looks at one by one before it doubles its steps: that is faster for a
+// linearSeek is the number of postings that seek looks at one by one before it doubles its steps: that is faster for a
 // place nearby.
-const near = 16
+const linearSeek = 16
 
 // An arena holds lists that live as long as a search, one after the other.
 type arena struct {
-	list                     // all lists together; most and least are those of the list being made
-	post0, spans0, rare0 int // where that one begins
+	list                                 // all lists together; most and least are those of the list being made
+	postStart, spansStart, rareStart int // where that one begins
 }
 
 func (a *arena) forget() {
@@ -94,26 +94,26 @@ func (a *arena) forget() {
 	a.begin()
 }
 
-// begin begins a list; end returns it. Nothing else is made meanwhile.
+// begin begins a list; end returns it. Lists are made one at a time.
 func (a *arena) begin() {
-	a.post0, a.spans0, a.rare0 = len(a.post), len(a.spans), len(a.rare)
-	a.most, a.least = 0, 1<<16-1
+	a.postStart, a.spansStart, a.rareStart = len(a.post), len(a.spans), len(a.rare)
+	a.maxTF, a.minLength = 0, 1<<16-1
 }
 
 func (a *arena) end() list {
 	a.close()
-	return list{a.post[a.post0:], a.spans[a.spans0:], a.rare[a.rare0:], a.most, a.least}
+	return list{a.post[a.postStart:], a.spans[a.spansStart:], a.rare[a.rareStart:], a.maxTF, a.minLength}
 }
 
 // close sets the end of the last span.
 func (a *arena) close() {
-	if n := len(a.spans); n > a.spans0 {
-		a.spans[n-1].end = uint32(len(a.post) - a.post0)
+	if n := len(a.spans); n > a.spansStart {
+		a.spans[n-1].end = uint32(len(a.post) - a.postStart)
 	}
 }
 
 func (a *arena) span(span uint32) {
-	if n := len(a.spans); n == a.spans0 || a.spans[n-1].span != span {
+	if n := len(a.spans); n == a.spansStart || a.spans[n-1].span != span {
 		a.close()
 		a.spans = append(a.spans, spanEnd{span: span})
 	}
@@ -122,9 +122,9 @@ func (a *arena) span(span uint32) {
 // add adds a posting of a row above all others of the list.
 func (a *arena) add(p posting) {
 	a.span(p.row >> spanBits)
-	a.most, a.least = max(a.most, p.tf), min(a.least, p.length)
+	a.maxTF, a.minLength = max(a.maxTF, p.tf), min(a.minLength, p.length)
 	packed := uint32(p.tf)<<tfAt | uint32(p.length)<<spanBits
-	if p.tf > mostTF || p.length > mostLength {
+	if p.tf > maxPackedTF || p.length > maxPackedLength {
 		packed = 0
 		a.rare = append(a.rare, p)
 	}
@@ -153,20 +153,20 @@ func (a *arena) filter(l list, keep func(row uint32) bool) list {
 			}
 		}
 		if len(a.post) > before {
-			a.spans = append(a.spans, spanEnd{r.span, uint32(len(a.post) - a.post0)})
+			a.spans = append(a.spans, spanEnd{r.span, uint32(len(a.post) - a.postStart)})
 		}
 	})
 	out := a.end()
 	if len(out.post) == len(l.post) {
-		a.post, a.spans = a.post[:a.post0], a.spans[:a.spans0]
+		a.post, a.spans = a.post[:a.postStart], a.spans[:a.spansStart]
 		return l
 	}
-	out.rare, out.most, out.least = l.rare, l.most, l.least
+	out.rare, out.maxTF, out.minLength = l.rare, l.maxTF, l.minLength
 	return out
 }
 
-// own returns a copy of a list that outlasts the search.
-func (l list) own() list {
+// clone returns a copy of a list that outlasts the search.
+func (l list) clone() list {
 	l.post, l.spans, l.rare = slices.Clone(l.post), slices.Clone(l.spans), slices.Clone(l.rare)
 	return l
 }

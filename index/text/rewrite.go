@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// use keeps the index open until users.Done.
-func (x *Index) use() error {
+// pin keeps the index open until users.Done.
+func (x *Index) pin() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
@@ -28,7 +28,7 @@ func (x *Index) outdatedKeys() (ids map[string]struct{}, err error) {
 	if x.store == nil {
 		return nil, nil
 	}
-	if err := x.use(); err != nil {
+	if err := x.pin(); err != nil {
 		return nil, err
 	}
 	defer x.users.Done()
@@ -76,7 +76,7 @@ const (
 // Rewrite brings what is on disk under outdated keys under the active one, while it is searched. It returns when
 // nothing is left.
 func (x *Index) Rewrite(ctx context.Context) error {
-	var asked time.Time
+	var requested time.Time
 	tick := time.NewTicker(rewriteLook)
 	defer tick.Stop()
 	for {
@@ -84,8 +84,8 @@ func (x *Index) Rewrite(ctx context.Context) error {
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		if time.Since(asked) > rewriteAgain {
-			asked = time.Now()
+		if time.Since(requested) > rewriteAgain {
+			requested = time.Now()
 			// Bleve's call does not return if there is nothing to merge after all, or if the index is closed. So
 			// nothing waits for it: the loop asks Bleve which keys are in use instead.
 			go x.dropKeys(ids)

@@ -104,7 +104,7 @@ func onAsyncError(err error, dir string) {
 func (x *Index) giveUpStore(err error) error {
 	select {
 	case x.panicked <- struct{}{}:
-	default: // another was first
+	default: // an earlier call has signalled
 	}
 	x.mu.Lock()
 	closed := x.closed

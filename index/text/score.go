@@ -43,7 +43,7 @@ func saturation(tf uint16, lengthNorm float64) float64 {
 // coord returns the factor for a row that matched so many of the terms.
 func coord(matched, terms int) float64 { return float64(matched) / float64(terms) }
 
-// A scale is a query's saturations; those of common frequencies and lengths are computed once.
+// A scale caches a query's saturations for common frequencies and lengths.
 type scale struct {
 	totals Totals
 	norms  [scaleLengths]float64

@@ -69,12 +69,12 @@ func (x *Index) evaluate(q Query) (*search, error) {
 			return nil, x.reportDamage(err)
 		}
 	}
-	s.rarest()
+	s.keepRarest()
 	return s, nil
 }
 
-// rarest keeps the maxTerms terms with the highest idf. Terms that no row has come last.
-func (s *search) rarest() {
+// keepRarest keeps the maxTerms terms with the highest idf. Terms that no row has come last.
+func (s *search) keepRarest() {
 	if len(s.terms) <= maxTerms {
 		return
 	}

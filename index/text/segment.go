@@ -26,15 +26,15 @@ type plugin struct{ zap.ZapPlugin }
 
 // NewUsing implements Bleve's SegmentPlugin.
 func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment.Segment, uint64, error) {
-	d, ours := docs[0].(*bleveDoc)
-	if !ours {
+	d, isBlock := docs[0].(*bleveDoc)
+	if !isBlock {
 		return p.ZapPlugin.NewUsing(docs, config)
 	}
 	stats, ok := config[segment.StatsKey].(*segment.Stats)
 	if !ok {
 		stats = new(segment.Stats)
 	}
-	w := segmentWriter{docs: uint64(len(docs)), rest: d.part.rest}
+	w := segmentWriter{docs: uint64(len(docs)), yield: d.part.yield}
 	stored := w.stored(d.part)
 	fields, err := w.fields(d.part)
 	if err != nil {
@@ -67,9 +67,9 @@ func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap,
 
 // A segmentWriter writes a segment: the ids, each field's postings and dictionary, and where the fields are.
 type segmentWriter struct {
-	b    []byte
-	docs uint64
-	rest func() // called again and again, see Index.yielding
+	b     []byte
+	docs  uint64
+	yield func() // called often, to yield the processor; see Index.yielding
 
 	dictionary bytes.Buffer
 	rows       roaring.Bitmap // of a term
@@ -77,7 +77,7 @@ type segmentWriter struct {
 	ends       []uint64       // of the chunks of freqs
 }
 
-// A hit is a term's posting of a document.
+// A hit is a posting: a document that has a term.
 type hit struct {
 	doc, norm uint32
 	freq      uint64
@@ -161,7 +161,7 @@ func (w *segmentWriter) field(terms []termHits) (at uint64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		w.rest()
+		w.yield()
 	}
 	if err := d.Close(); err != nil {
 		return 0, err
@@ -210,15 +210,15 @@ func (w *segmentWriter) postings(hits []hit) (at uint64, err error) {
 type part struct {
 	block *block
 	rows  []*tailRow // document n is the n-th
-	rest  func()
+	yield func()
 }
 
 // terms collects the terms of a field in which each row has one term.
-func (p *part) terms(of func(*tailRow) (string, hit)) []termHits {
+func (p *part) terms(termOf func(*tailRow) (string, hit)) []termHits {
 	var list []termHits
 	at := map[string]int{}
 	for doc, r := range p.rows {
-		term, h := of(r)
+		term, h := termOf(r)
 		h.doc = uint32(doc)
 		i, ok := at[term]
 		if !ok {
@@ -250,7 +250,7 @@ func (p *part) words() []termHits {
 		for _, t := range r.terms {
 			list[t.term].hits = append(list[t.term].hits, hit{uint32(doc), uint32(r.length), uint64(t.tf)})
 		}
-		p.rest()
+		p.yield()
 	}
 	return slices.DeleteFunc(list, func(t termHits) bool { return len(t.hits) == 0 })
 }

@@ -74,7 +74,7 @@ func TestSegmentsAreBleves(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBlock()
-		p := &part{block: b, rest: func() {}}
+		p := &part{block: b, yield: func() {}}
 		vocabulary := rapid.IntRange(1, 3000).Draw(t, "vocabulary")
 		for n := range rapid.IntRange(1, 2500).Draw(t, "rows") {
 			d := Document{row: uint32(3 * n), group: uint32(n % 3), tag: Tag{Number: uint64(n), Revision: uint32(n % 2)},

@@ -94,7 +94,7 @@ type block struct {
 	numbers    map[string]uint32 // of the terms
 	bytes      int               // in memory, about
 	seq        uint64            // of the last change in it
-	bytesAdded uint64            // Index.taken then
+	bytesAdded uint64            // Index.bytesAdded at that change
 }
 
 // Estimated bytes in memory for the parts of a block: slices that grew by doubling are three quarters full, maps less.
@@ -113,10 +113,10 @@ func (b *block) add(d Document) {
 		n, ok := b.numbers[t.term]
 		if !ok {
 			n = uint32(len(b.terms))
-			own := strings.Clone(t.term)
-			b.numbers[own] = n
-			b.terms = append(b.terms, tailTerm{term: own})
-			b.bytes += termBytes + len(own)
+			copied := strings.Clone(t.term)
+			b.numbers[copied] = n
+			b.terms = append(b.terms, tailTerm{term: copied})
+			b.bytes += termBytes + len(copied)
 		}
 		refs[i] = termRef{n, t.tf}
 		list := &b.terms[n].list

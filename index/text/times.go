@@ -38,7 +38,7 @@ func TimesOf(text string, written int64) (t Times) {
 		words = append(words, w)
 	}
 	today := time.UnixMicro(written).UTC()
-	mean := func(day time.Time, exact bool) {
+	setDay := func(day time.Time, exact bool) {
 		t.Any = true
 		if days := day.Unix() / 86400; written > 0 && t.Day == 0 && days > 0 && days < 1<<31 {
 			t.Day, t.Exact = int32(days), exact
@@ -46,11 +46,11 @@ func TimesOf(text string, written int64) (t Times) {
 	}
 	for i := 0; i < len(words) && t.Day == 0; i++ {
 		if day, exact, ok := relativeDate(words, i, today); ok {
-			mean(day, exact)
+			setDay(day, exact)
 		}
 	}
 	if s, ok := spacelessDate(text); ok && !spaces {
-		mean(today.AddDate(0, 0, s.days), s.exact)
+		setDay(today.AddDate(0, 0, s.days), s.exact)
 	}
 	return t
 }
@@ -69,15 +69,15 @@ func Spaceless(word string) bool {
 }
 
 // spacelessDate finds the first of spacelessTimes in a text; "today" counts only when there is no other.
-func spacelessDate(text string) (is spacelessTime, ok bool) {
+func spacelessDate(text string) (found spacelessTime, ok bool) {
 	first := len(text)
 	for _, s := range spacelessTimes {
 		at := strings.Index(text, s.word)
-		if at >= 0 && (!ok || s.days != 0 && (is.days == 0 || at < first)) {
-			first, is, ok = at, s, true
+		if at >= 0 && (!ok || s.days != 0 && (found.days == 0 || at < first)) {
+			first, found, ok = at, s, true
 		}
 	}
-	return is, ok
+	return found, ok
 }
 
 // wordsOf yields the runs of letters, digits and marks of a text, and where they begin.
@@ -145,14 +145,14 @@ func timeWordOf(raw string) timeWord {
 
 // relativeDate returns the day that the word at a place means together with its neighbours, seen from today.
 func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exact, ok bool) {
-	beside := func(by int) timeWord {
+	neighbour := func(by int) timeWord {
 		if i := at + by; i >= 0 && i < len(words) {
 			return words[i]
 		}
 		return timeWord{}
 	}
 	way := 0
-	switch before, after := beside(-1).kind, beside(1).kind; {
+	switch before, after := neighbour(-1).kind, neighbour(1).kind; {
 	case before == lastWord || after == lastWord:
 		way = -1
 	case before == nextWord || after == nextWord:
@@ -161,12 +161,12 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 	w := words[at]
 	switch w.kind {
 	case fromToday:
-		days := dayOffset(w, beside(-1), beside(-2))
+		days := dayOffset(w, neighbour(-1), neighbour(-2))
 		return today.AddDate(0, 0, days), true, days != 0 // today is the day it was written
 	case night:
-		return today.AddDate(0, 0, -1), true, beside(-1).kind == lastWord
+		return today.AddDate(0, 0, -1), true, neighbour(-1).kind == lastWord
 	case weekday:
-		if unit := beside(2); isUnit(unit) && isDirection(beside(1)) && !isDirection(beside(-1)) { // Monday last week
+		if unit := neighbour(2); isUnit(unit) && isDirection(neighbour(1)) && !isDirection(neighbour(-1)) { // Monday last week
 			return dayOf(startOf(addUnits(today, 'w', way), 'w'), w), true, unit.n == 'w'
 		}
 		days := (int(today.Weekday()) - int(w.n) + 6) % 7 // between the two
@@ -180,8 +180,8 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 		if w.n == 'd' {
 			way = 0 // the last day is not yesterday
 		}
-		if n := beside(-1); way == 0 && n.kind == numeral &&
-			slices.Contains([]uint8{beside(1).kind, beside(-2).kind, beside(-3).kind}, agoWord) {
+		if n := neighbour(-1); way == 0 && n.kind == numeral &&
+			slices.Contains([]uint8{neighbour(1).kind, neighbour(-2).kind, neighbour(-3).kind}, agoWord) {
 			way = -int(n.n)
 		}
 		return addUnits(today, w.n, way), w.n == 'd', way != 0
@@ -221,11 +221,11 @@ func addUnits(day time.Time, unit int16, n int) time.Time {
 	case 'q':
 		return day.AddDate(0, 3*n, 1-day.Day())
 	case 'y':
-		there := day.AddDate(n, 0, 0)
-		if there.Day() != day.Day() { // of 29 February, in a year that has none
-			there = there.AddDate(0, 0, -there.Day())
+		date := day.AddDate(n, 0, 0)
+		if date.Day() != day.Day() { // of 29 February, in a year that has none
+			date = date.AddDate(0, 0, -date.Day())
 		}
-		return there
+		return date
 	}
 	return day.AddDate(0, 0, n)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// How a word speaks of time.
+// The kinds of words that name times.
 const (
 	noTime     uint8 = iota
 	vague            // a time that names no day by itself: tonight, weekend
@@ -13,15 +13,15 @@ const (
 	fromToday        // so many days from today
 	weekday          // a day of the week, from Sunday
 	dayUnit          // a unit that is not a time by itself: day, Tag
-	longUnit         // one that is: days, week, months, years
+	longUnit         // a unit that is a time by itself: days, week, months, years
 	lastWord         // the one before: last, letzte, pasada
 	nextWord         // the one after
 	agoWord          // beside a number and a unit
 	numeral          // two, zwei, 2
 	monthName        // May and march are months where they have a capital
-	plainMonth       // others always
+	plainMonth       // other month names, in any case
 	yearName         // 2024
-	thisWord         // in questions alone, like those below
+	thisWord         // in questions only, like the kinds below
 	sinceWord        // since Monday
 	afterWord
 	beforeWord

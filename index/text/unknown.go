@@ -39,7 +39,7 @@ const (
 	substituteKinds
 )
 
-// A substitute is a term that may stand for an unknown one, or two that stand for it together. It is used only if some
+// A substitute is a term that replaces an unknown one, or two terms that replace it together. It is used only if some
 // row has all of them.
 type substitute struct {
 	prefix int // bytes at the beginning that both share
@@ -100,16 +100,16 @@ func (s *search) replaceUnknown() error {
 
 // retainTerms keeps some of the terms, in order.
 func (s *search) retainTerms(keep []bool) {
-	var rest []queryTerm
+	var dropped []queryTerm
 	kept := s.terms[:0]
 	for i, t := range s.terms {
 		if keep[i] {
 			kept = append(kept, t)
 		} else {
-			rest = append(rest, t)
+			dropped = append(dropped, t)
 		}
 	}
-	copy(s.terms[len(kept):], rest) // forget finds their buffers there
+	copy(s.terms[len(kept):], dropped) // forget finds their buffers there
 	s.terms = kept
 	slices.SortFunc(s.terms, func(a, b queryTerm) int { return strings.Compare(a.term, b.term) })
 }
@@ -136,7 +136,7 @@ func (s *search) substitutes(term string, at map[string]int) (kind uint8, chosen
 
 // chooseSubstitutes returns the candidates of a kind that replace a term: known ones only.
 func (s *search) chooseSubstitutes(kind uint8, found []substitute, at map[string]int) (chosen []substitute, err error) {
-	var most float64
+	var mostCommon float64
 	for batch := range slices.Chunk(found, maxSubstitutes) { // nearly all of them are known: the first batch is enough
 		var terms []string
 		for _, g := range batch {
@@ -153,8 +153,8 @@ func (s *search) chooseSubstitutes(kind uint8, found []substitute, at map[string
 			switch {
 			case common == 0:
 			case kind == twoWords:
-				if common > most {
-					most, chosen = common, []substitute{g}
+				if common > mostCommon {
+					mostCommon, chosen = common, []substitute{g}
 				}
 			default:
 				if chosen = append(chosen, g); len(chosen) == maxSubstitutes {
@@ -168,17 +168,17 @@ func (s *search) chooseSubstitutes(kind uint8, found []substitute, at map[string
 
 // readTerms adds terms to the search, without those that it has.
 func (s *search) readTerms(terms []string, at map[string]int) error {
-	var more []string
+	var missing []string
 	for _, t := range terms {
 		if _, ok := at[t]; !ok {
-			at[t] = len(s.terms) + len(more)
-			more = append(more, t)
+			at[t] = len(s.terms) + len(missing)
+			missing = append(missing, t)
 		}
 	}
 	s.index.mu.Lock()
-	s.appendTerms(more)
+	s.appendTerms(missing)
 	s.index.mu.Unlock()
-	return s.collect(len(s.terms) - len(more))
+	return s.collect(len(s.terms) - len(missing))
 }
 
 // mergePostings adds the postings of a term's substitutes to the term.
@@ -313,8 +313,8 @@ func looksLikeHash(term string) bool {
 	return len(term) >= hashLetters && digits > 0 && letters > 0
 }
 
-// after returns a key that lies above all terms with a prefix.
-func after(prefix string) []byte {
+// prefixEnd returns a key above all terms with a prefix.
+func prefixEnd(prefix string) []byte {
 	b := []byte(prefix)
 	b[len(b)-1]++
 	return b
@@ -355,7 +355,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// automata find terms within so many edits; swapping two letters is one.
+// automata find terms within one or two edits. Swapping two letters counts as one edit.
 var automata = [3]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
 	1: sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
 		return levenshtein.NewLevenshteinAutomatonBuilder(1, true)

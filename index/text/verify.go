@@ -19,10 +19,10 @@ import (
 )
 
 // Verify checks the list of segments, and compares the files of those that are searched with their checksums, as Open
-// did. It rests after each piece of a file. The first that differs is ErrCorrupt and a *damage.Error. It keeps the
-// index from nothing meanwhile: Close does not wait for it, and a file that was merged into another, or removed with
-// the index, is passed over.
-func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
+// did. It pauses for interval after each piece of a file. The error for the first damaged file is ErrCorrupt and a
+// *damage.Error. The index stays usable meanwhile: Close does not wait for Verify, and Verify skips a file that was
+// merged into another or removed with the index.
+func (x *Index) Verify(ctx context.Context, interval time.Duration) error {
 	paths, err := x.segmentPaths()
 	if err != nil || x.store == nil {
 		return err
@@ -31,7 +31,7 @@ func (x *Index) Verify(ctx context.Context, rest time.Duration) error {
 		return err
 	}
 	for _, path := range paths {
-		if err := verify(ctx, path, rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := verify(ctx, path, interval); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (x *Index) segmentPaths() (paths []string, err error) {
 	if x.store == nil {
 		return nil, nil
 	}
-	if err := x.use(); err != nil {
+	if err := x.pin(); err != nil {
 		return nil, err
 	}
 	defer x.users.Done()
@@ -81,7 +81,7 @@ const verifyPiece = 256 << 10
 
 // verify compares a segment's file with the checksum in its last four bytes.
 // Bleve writes that checksum and never reads it; its decoders trust their bytes.
-func verify(ctx context.Context, path string, rest time.Duration) error {
+func verify(ctx context.Context, path string, interval time.Duration) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("verify segment: %w", err)
@@ -91,18 +91,18 @@ func verify(ctx context.Context, path string, rest time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("verify segment: %w", err)
 	}
-	left := info.Size() - crc32.Size
-	if left < 0 {
+	remaining := info.Size() - crc32.Size
+	if remaining < 0 {
 		return corrupt(&damage.Error{Path: path, Err: errors.New("too short for a segment")})
 	}
-	sum, piece := crc32.NewIEEE(), make([]byte, min(left, verifyPiece))
-	for ; left > 0; left -= int64(len(piece)) {
-		piece = piece[:min(left, verifyPiece)]
+	sum, piece := crc32.NewIEEE(), make([]byte, min(remaining, verifyPiece))
+	for ; remaining > 0; remaining -= int64(len(piece)) {
+		piece = piece[:min(remaining, verifyPiece)]
 		if _, err := io.ReadFull(f, piece); err != nil {
 			return fmt.Errorf("verify segment: %w", err)
 		}
 		sum.Write(piece)
-		if err := pause.For(ctx, rest); err != nil {
+		if err := pause.For(ctx, interval); err != nil {
 			return err
 		}
 	}

@@ -91,10 +91,10 @@ func (s *Store) read(b *block, slot int) Prepared {
 
 // pack copies the live slots of a block into one without free slots. Searches under way keep the old one.
 func (s *Store) pack(b *block) *block {
-	to := s.newBlock(b.count())
-	to.packed = &packing{}
-	for i := range to.packed.slot {
-		to.packed.slot[i] = -1
+	packed := s.newBlock(b.count())
+	packed.packed = &packing{}
+	for i := range packed.packed.slot {
+		packed.packed.slot[i] = -1
 	}
 	next := 0
 	for slot := range b.slots {
@@ -102,20 +102,20 @@ func (s *Store) pack(b *block) *block {
 			continue
 		}
 		row := b.row(slot)
-		to.packed.row[next], to.packed.slot[row] = uint8(row), int16(next)
-		s.write(to, next, s.read(b, slot))
+		packed.packed.row[next], packed.packed.slot[row] = uint8(row), int16(next)
+		s.write(packed, next, s.read(b, slot))
 		next++
 	}
-	return to
+	return packed
 }
 
 // unpack copies a block into one whose slots are rows.
 func (s *Store) unpack(b *block) *block {
-	to := s.newBlock(blockRows)
+	unpacked := s.newBlock(blockRows)
 	for row := range blockRows {
 		if slot, ok := b.slot(row); ok {
-			s.write(to, row, s.read(b, slot))
+			s.write(unpacked, row, s.read(b, slot))
 		}
 	}
-	return to
+	return unpacked
 }

@@ -34,7 +34,7 @@ func (s *Store) Learn(ctx context.Context) *Partition {
 		return nil
 	}
 	l.parts = partitionsFor(l.rows, s.dim)
-	l.draw()
+	l.drawSample()
 	if len(l.sample.scale) < l.parts {
 		return nil
 	}
@@ -55,17 +55,17 @@ func (s *Store) Learn(ctx context.Context) *Partition {
 
 // A learner divides the vectors of one store.
 type learner struct {
-	s         *Store
-	ctx       context.Context
-	rows      int // when it began
-	parts     int
-	sample    forms
-	asked     []uint32 // the rows of questions
-	questions forms
-	chosen    []int // of the sample: the centroid each belongs to
+	s            *Store
+	ctx          context.Context
+	rows         int // when it began
+	parts        int
+	sample       forms
+	questionRows []uint32 // the rows of questions
+	questions    forms
+	chosen       []int // of the sample: the centroid each belongs to
 }
 
-// forms are int8 forms, one behind the other.
+// forms holds int8 vectors, one after the other, and their scales.
 type forms struct {
 	int8s []int8
 	scale []float32
@@ -77,9 +77,9 @@ func (f *forms) add(int8s []int8, scale float32) {
 
 func (f *forms) at(s *Store, i int) []int8 { return f.int8s[i*s.padded : (i+1)*s.padded] }
 
-// draw copies the forms of live rows at even distances. Questions are not part of the sample: a vector pulls the
+// drawSample copies the forms of live rows at even distances. Questions are not part of the sample: a vector pulls the
 // centroid that is learned from it towards itself.
-func (l *learner) draw() {
+func (l *learner) drawSample() {
 	s := l.s
 	want := min(l.rows, max(learnLeast, learnEach*l.parts))
 	l.sample.int8s = make([]int8, 0, want*s.padded)
@@ -91,7 +91,7 @@ func (l *learner) draw() {
 			switch n++; {
 			case n%every != 0:
 			case n/every%ask == ask/2:
-				l.asked = append(l.asked, uint32(at*blockRows+b.row(slot)))
+				l.questionRows = append(l.questionRows, uint32(at*blockRows+b.row(slot)))
 				l.questions.add(form, b.scale[slot])
 			case len(l.sample.scale) < want:
 				l.sample.add(form, b.scale[slot])
@@ -108,28 +108,28 @@ func (l *learner) centroids() (groups, fine []int8) {
 	for i := range all {
 		all[i] = i
 	}
-	g := l.divide(all, int(math.Sqrt(float64(nearGroups*l.parts))))
+	g := l.kMeans(all, int(math.Sqrt(float64(nearGroups*l.parts))))
 	members := make([][]int, len(g.weight))
 	for at, n := range l.chosen {
 		members[n] = append(members[n], all[at])
 	}
 	var f centroids
-	counted, given := 0, 0
+	seen, assigned := 0, 0
 	for _, m := range members {
-		counted += len(m)
-		parts := min(len(m), l.parts*counted/len(all)-given)
-		given += parts
+		seen += len(m)
+		parts := min(len(m), l.parts*seen/len(all)-assigned)
+		assigned += parts
 		if parts == 0 {
 			continue
 		}
-		c := l.divide(m, parts)
+		c := l.kMeans(m, parts)
 		f.int8s, f.weight = append(f.int8s, c.int8s...), append(f.weight, c.weight...)
 	}
 	for range 3 {
 		p := l.s.newPartitions(&Partition{Groups: l.unpadded(&g), Centroids: l.unpadded(&f)})
 		a := p.assigner(l.s)
 		f = p.fine
-		l.move(&f, all, func(x []int8) int { return int(a.of(x)) })
+		l.moveCentroids(&f, all, func(x []int8) int { return int(a.of(x)) })
 	}
 	return l.unpadded(&g), l.unpadded(&f)
 }
@@ -142,8 +142,8 @@ func (l *learner) unpadded(c *centroids) []int8 {
 	return out
 }
 
-// divide finds centroids of some rows of the sample by k-means.
-func (l *learner) divide(rows []int, parts int) centroids {
+// kMeans finds centroids of some rows of the sample by k-means.
+func (l *learner) kMeans(rows []int, parts int) centroids {
 	parts = max(1, min(parts, len(rows)))
 	c := centroids{make([]int8, parts*l.s.padded), make([]int64, parts)}
 	for i := range parts {
@@ -152,7 +152,7 @@ func (l *learner) divide(rows []int, parts int) centroids {
 	}
 	near := nearness{}
 	for range learnRounds {
-		l.move(&c, rows, func(x []int8) (best int) {
+		l.moveCentroids(&c, rows, func(x []int8) (best int) {
 			near.of(l.s, &c, x, 0, parts)
 			for i, v := range near.near {
 				if v > near.near[best] {
@@ -165,9 +165,9 @@ func (l *learner) divide(rows []int, parts int) centroids {
 	return c
 }
 
-// move moves every centroid to the middle of the vectors that belong to it; a centroid without vectors moves to one
-// of the rows.
-func (l *learner) move(c *centroids, rows []int, of func(x []int8) int) {
+// moveCentroids moves every centroid to the middle of the vectors that belong to it. A centroid without vectors moves
+// to one of the rows.
+func (l *learner) moveCentroids(c *centroids, rows []int, nearest func(x []int8) int) {
 	s := l.s
 	sums, counts := make([]int64, len(c.int8s)), make([]int, len(c.weight))
 	l.chosen = slices.Grow(l.chosen[:0], len(rows))
@@ -179,13 +179,13 @@ func (l *learner) move(c *centroids, rows []int, of func(x []int8) int) {
 			runtime.Gosched()
 		}
 		x := l.sample.at(s, row)
-		n := of(x)
+		n := nearest(x)
 		l.chosen = append(l.chosen, n)
 		counts[n]++
-		worth := int64(float64(l.sample.scale[row]) * (1 << 24))
+		weight := int64(float64(l.sample.scale[row]) * (1 << 24))
 		sum := sums[n*s.padded:][:len(x)]
 		for d, v := range x {
-			sum[d] += int64(v) * worth
+			sum[d] += int64(v) * weight
 		}
 	}
 	for n := range c.weight {

@@ -17,9 +17,9 @@ func (l *learner) measure(p *partitions) (slack int, share float64) {
 	for i := range l.sample.scale {
 		sizes[a.of(l.sample.at(l.s, i))] += 1 / float64(len(l.sample.scale))
 	}
-	var asked []distances
+	var unfiltered []distances
 	need := 0.
-	for _, part := range []uint32{1, 10, 100} {
+	for _, oneIn := range []uint32{1, 10, 100} {
 		for _, mixed := range []bool{false, true} {
 			var needs []float64
 			for i := range l.questions.scale {
@@ -27,24 +27,24 @@ func (l *learner) measure(p *partitions) (slack int, share float64) {
 					return 0, 1
 				}
 				runtime.Gosched()
-				q := l.question(i, mixed, part)
+				q := l.question(i, mixed, oneIn)
 				if q == nil {
 					continue
 				}
-				d := l.distances(p, a, q, l.asked[i])
+				d := l.distances(p, a, q, l.questionRows[i])
 				needs = append(needs, d.needs...)
-				if part == 1 {
-					asked = append(asked, d)
+				if oneIn == 1 {
+					unfiltered = append(unfiltered, d)
 				}
 			}
 			need = max(need, worst(needs))
 		}
 	}
 	slack = int(math.Ceil(need * 1000))
-	for _, d := range asked {
+	for _, d := range unfiltered {
 		for n, cos := range d.centroids {
 			if cos+float64(slack)/1000 >= d.least {
-				share += sizes[n] / float64(len(asked))
+				share += sizes[n] / float64(len(unfiltered))
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func (l *learner) measure(p *partitions) (slack int, share float64) {
 }
 
 // question returns the i-th question of measure; nil if its vector has no direction.
-func (l *learner) question(i int, mixed bool, part uint32) *Query {
+func (l *learner) question(i int, mixed bool, oneIn uint32) *Query {
 	unit := l.questions.floats(l.s, i)
 	if mixed {
 		for d, v := range l.questions.floats(l.s, (i+len(l.questions.scale)/2+1)%len(l.questions.scale)) {
@@ -63,9 +63,9 @@ func (l *learner) question(i int, mixed bool, part uint32) *Query {
 		return nil
 	}
 	q := Query{K: learnNearest + 1}
-	if self := l.asked[i]; part > 1 {
+	if self := l.questionRows[i]; oneIn > 1 {
 		q.Keep = func(all []uint32) []uint32 {
-			return slices.DeleteFunc(all, func(row uint32) bool { return row%part != self%part })
+			return slices.DeleteFunc(all, func(row uint32) bool { return row%oneIn != self%oneIn })
 		}
 	}
 	return l.s.Ask(unit, q)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// errorDeviations is the number of standard deviations by which the product of two int8 forms hardly quantError.
+// errorDeviations is the error bound of the product of two int8 forms, in standard deviations.
 const errorDeviations = 4
 
 // needOriginals returns how many of the best hits by their int8 forms have to be compared by their originals, so that

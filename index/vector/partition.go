@@ -48,7 +48,7 @@ type partitions struct {
 	slack        float64           // see Partition
 	lists        []atomic.Pointer[[]uint32]
 	dead         int // rows of lists that were deleted
-	own          *assigner
+	putAssigner  *assigner
 }
 
 // Partition divides the rows, now and later, by p; nil ends the division. It returns when all rows are assigned. Rows
@@ -132,7 +132,7 @@ func (s *Store) newPartitions(p *Partition) *partitions {
 		n.first[g+1] = max(n.first[g], n.first[g+1])
 	}
 	n.lists = make([]atomic.Pointer[[]uint32], len(order))
-	n.own = n.assigner(s)
+	n.putAssigner = n.assigner(s)
 	return n
 }
 
@@ -152,12 +152,12 @@ func (c *centroids) at(s *Store, i int) []int8 { return c.int8s[i*s.padded : (i+
 func (c *centroids) weigh(s *Store, i int) {
 	v := c.at(s, i)
 	if c.weight[i] = 0; s.kernels.dot(v, v) != 0 {
-		c.weight[i] = 1 << 40 / root(uint64(s.kernels.dot(v, v))<<20)
+		c.weight[i] = 1 << 40 / isqrt(uint64(s.kernels.dot(v, v))<<20)
 	}
 }
 
-// root returns the whole part of a square root.
-func root(n uint64) int64 {
+// isqrt returns the whole part of a square root.
+func isqrt(n uint64) int64 {
 	r := uint64(1) << ((bits.Len64(n) + 1) / 2) // not below it
 	for {
 		next := (r + n/r) / 2
@@ -237,7 +237,7 @@ func eachLive(b *block, f func(slot int)) {
 
 // add assigns a row that came.
 func (p *partitions) add(row uint32, int8s []int8) {
-	list := &p.lists[p.own.of(int8s)]
+	list := &p.lists[p.putAssigner.of(int8s)]
 	grown := append(*list.Load(), row) // searches under way have the shorter one
 	list.Store(&grown)
 }
@@ -249,12 +249,12 @@ func (p *partitions) deleted(s *Store) {
 	}
 	p.dead = 0
 	for i := range p.lists {
-		var left []uint32
+		var live []uint32
 		for _, row := range *p.lists[i].Load() {
 			if s.Has(row) {
-				left = append(left, row)
+				live = append(live, row)
 			}
 		}
-		p.lists[i].Store(&left)
+		p.lists[i].Store(&live)
 	}
 }

@@ -192,18 +192,18 @@ func TestPartitionIsWholeNumbers(t *testing.T) {
 		for i := range dim {
 			x[i] = 127
 		}
-		if got := p.own.of(x); got != 7 {
+		if got := p.putAssigner.of(x); got != 7 {
 			t.Errorf("%d dimensions: partition %d, want 7", dim, got)
 		}
 		for i := range x {
 			x[i] = -x[i]
 		}
-		if got := p.own.of(x); got != 0 {
+		if got := p.putAssigner.of(x); got != 0 {
 			t.Errorf("%d dimensions: partition %d, want 0", dim, got)
 		}
 	}
 	for _, n := range []uint64{1, 2, 3, 4, 99, 100, 1 << 40, 1<<62 - 1} {
-		if r := uint64(root(n)); r*r > n || (r+1)*(r+1) <= n {
+		if r := uint64(isqrt(n)); r*r > n || (r+1)*(r+1) <= n {
 			t.Errorf("root of %d is %d", n, r)
 		}
 	}
@@ -237,7 +237,7 @@ func TestOrderOfPartitions(t *testing.T) {
 	}
 	slices.SortStableFunc(want, func(a, b uint16) int { return int(near[b] - near[a]) })
 	var got []uint16
-	for o := orderOf(near, nil); len(o.left) > 0; {
+	for o := orderOf(near, nil); len(o.heap) > 0; {
 		got = append(got, o.pop())
 	}
 	if !slices.Equal(got, want) {

@@ -16,25 +16,25 @@ const (
 func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hits []Hit, ok bool) {
 	c.near.of(s, &p.fine, q.int8s, 0, len(p.fine.weight))
 	order := orderOf(c.near.near, c.partitions)
-	c.partitions = order.left
+	c.partitions = order.heap
 	top := newBest(q, keep)
 	parts := len(c.near.near)
-	most := parts / probeParts
+	limit := parts / probeParts
 	if q.Keep != nil {
-		most = parts / probePartsFiltered
+		limit = parts / probePartsFiltered
 	}
 	likely := func(part uint16) bool {
 		return float64(float64(c.near.near[part])*float64(q.scale))/(1<<30)+p.slack >= top.sure.least()
 	}
-	for n, compared := 0, 0; len(order.left) > 0; n++ {
+	for n, compared := 0, 0; len(order.heap) > 0; n++ {
 		if n == max(1, parts/forecastAfter) {
-			will := n
-			for _, part := range order.left {
+			expected := n
+			for _, part := range order.heap {
 				if likely(part) {
-					will++
+					expected++
 				}
 			}
-			if will > most {
+			if expected > limit {
 				return nil, false
 			}
 		}
@@ -42,7 +42,7 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 		if compared >= q.K && !likely(next) {
 			break
 		}
-		if compared*probeRows > s.Len() || n > most {
+		if compared*probeRows > s.Len() || n > limit {
 			return nil, false
 		}
 		compared += s.probe(q, *p.lists[next].Load(), c, &top)
@@ -59,7 +59,7 @@ func (q *Query) sure() int {
 	return q.K
 }
 
-// probe compares the rows of one partition, and says how many took part.
+// probe compares the rows of one partition, and returns how many passed the filters.
 func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best) int {
 	c.order = c.order[:0]
 	for _, row := range rows {
@@ -83,15 +83,15 @@ func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best) int {
 // question uses few of them.
 type order struct {
 	near []int64
-	left []uint16
+	heap []uint16
 }
 
 func orderOf(near []int64, buf []uint16) order {
 	o := order{near, buf[:0]}
 	for i := range near {
-		o.left = append(o.left, uint16(i))
+		o.heap = append(o.heap, uint16(i))
 	}
-	for i := len(o.left)/2 - 1; i >= 0; i-- {
+	for i := len(o.heap)/2 - 1; i >= 0; i-- {
 		o.siftDown(i)
 	}
 	return o
@@ -102,9 +102,9 @@ func (o *order) before(a, b uint16) bool {
 }
 
 func (o *order) pop() uint16 {
-	first, last := o.left[0], len(o.left)-1
-	o.left[0] = o.left[last]
-	o.left = o.left[:last]
+	first, last := o.heap[0], len(o.heap)-1
+	o.heap[0] = o.heap[last]
+	o.heap = o.heap[:last]
 	o.siftDown(0)
 	return first
 }
@@ -112,16 +112,16 @@ func (o *order) pop() uint16 {
 func (o *order) siftDown(i int) {
 	for {
 		child := 2*i + 1
-		if child >= len(o.left) {
+		if child >= len(o.heap) {
 			return
 		}
-		if child+1 < len(o.left) && o.before(o.left[child+1], o.left[child]) {
+		if child+1 < len(o.heap) && o.before(o.heap[child+1], o.heap[child]) {
 			child++
 		}
-		if !o.before(o.left[child], o.left[i]) {
+		if !o.before(o.heap[child], o.heap[i]) {
 			return
 		}
-		o.left[i], o.left[child] = o.left[child], o.left[i]
+		o.heap[i], o.heap[child] = o.heap[child], o.heap[i]
 		i = child
 	}
 }

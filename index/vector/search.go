@@ -62,9 +62,9 @@ func (s *Store) Ask(unit []float32, q Query) *Query {
 
 // scratch holds the buffers of one search. The store's pool lends them to the next.
 type scratch struct {
-	kept  []uint64 // by slot: alive and kept
-	step  []uint16 // by slot: its estimate, 0 when it is out
-	count [maxWorkers]struct {
+	kept      []uint64 // by slot: alive and kept
+	step      []uint16 // by slot: its estimate, 0 when it is out
+	perWorker [maxWorkers]struct {
 		kept  int
 		rows  [blockRows]uint32
 		steps [estimateSteps]int
@@ -78,14 +78,14 @@ type scratch struct {
 
 type scratchPool struct{ sync.Pool }
 
-func (p *scratchPool) take(blocks int) *scratch {
+func (p *scratchPool) get(blocks int) *scratch {
 	c, _ := p.Get().(*scratch)
 	if c == nil {
 		c = &scratch{}
 	}
 	c.kept = slices.Grow(c.kept[:0], blocks*blockRows/64)[:blocks*blockRows/64]
-	for i := range c.count {
-		n := &c.count[i]
+	for i := range c.perWorker {
+		n := &c.perWorker[i]
 		n.kept, n.steps, n.found = 0, [estimateSteps]int{}, n.found[:0]
 	}
 	return c
@@ -107,7 +107,7 @@ func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 	if precise == 0 {
 		precise = max(minExact, 2*q.K)
 	}
-	c := s.scratch.take(len(q.blocks))
+	c := s.scratch.get(len(q.blocks))
 	hits := s.candidates(q, pool, parts, c, max(precise, q.K))
 	s.scratch.Put(c)
 	slices.SortFunc(hits, q.compare)
@@ -165,21 +165,21 @@ func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
 			if q.Keep == nil && (q.Below == 0 || uint32((at+1)*blockRows) <= q.Below) {
 				for w := range b.live {
 					kept[w] = b.live[w].Load()
-					c.count[worker].kept += bits.OnesCount64(kept[w])
+					c.perWorker[worker].kept += bits.OnesCount64(kept[w])
 				}
 				continue
 			}
-			rows := q.kept(b, uint32(at*blockRows), c.count[worker].rows[:0])
+			rows := q.matching(b, uint32(at*blockRows), c.perWorker[worker].rows[:0])
 			clear(kept)
 			for _, row := range rows {
 				slot := b.place(int(row % blockRows))
 				kept[slot/64] |= 1 << (slot % 64)
 			}
-			c.count[worker].kept += len(rows)
+			c.perWorker[worker].kept += len(rows)
 		}
 	})
-	for i := range c.count {
-		n += c.count[i].kept
+	for i := range c.perWorker {
+		n += c.perWorker[i].kept
 	}
 	return n
 }
@@ -188,8 +188,8 @@ func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
 func (q *Query) chooseAmong(c *scratch) (n int) {
 	clear(c.kept)
 	for _, rows := range q.Among {
-		for some := range slices.Chunk(rows, blockRows) {
-			for _, row := range q.keep(append(c.count[0].rows[:0], some...)) {
+		for chunk := range slices.Chunk(rows, blockRows) {
+			for _, row := range q.keep(append(c.perWorker[0].rows[:0], chunk...)) {
 				at := int(row / blockRows)
 				if q.Below != 0 && row >= q.Below || at >= len(q.blocks) || q.blocks[at] == nil {
 					continue
@@ -206,8 +206,9 @@ func (q *Query) chooseAmong(c *scratch) (n int) {
 	return n
 }
 
-// kept appends the rows of a block that are alive and pass the filters. first is the number of the block's first row.
-func (q *Query) kept(b *block, first uint32, rows []uint32) []uint32 {
+// matching appends the rows of a block that are alive and pass the filters. first is the number of the block's first
+// row.
+func (q *Query) matching(b *block, first uint32, rows []uint32) []uint32 {
 	eachLive(b, func(slot int) {
 		if row := first + uint32(b.row(slot)); q.Below == 0 || row < q.Below {
 			rows = append(rows, row)
@@ -231,13 +232,13 @@ func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
 		found[i] = newBest(q, keep)
 	}
 	ws.each(len(q.blocks), func(worker, from, to int) {
-		slots := c.count[worker].found[:0]
+		slots := c.perWorker[worker].found[:0]
 		for w, kept := range c.kept[from*blockRows/64 : to*blockRows/64] {
 			for ; kept != 0; kept &= kept - 1 {
 				slots = append(slots, uint32(from*blockRows+w*64+bits.TrailingZeros64(kept)))
 			}
 		}
-		c.count[worker].found = slots
+		c.perWorker[worker].found = slots
 		top := found[worker] // of this goroutine's own cache lines
 		s.compare(q, &top, slots, slots)
 		found[worker] = top
@@ -259,12 +260,12 @@ func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 	c.step = slices.Grow(c.step[:0], len(q.blocks)*blockRows)[:len(q.blocks)*blockRows]
 	ws.each(len(q.blocks), func(worker, from, to int) {
 		for at := from; at < to; at++ {
-			s.estimate(q, q.blocks[at], c.kept[at*blockRows/64:], c.step[at*blockRows:][:blockRows], &c.count[worker].steps)
+			s.estimate(q, q.blocks[at], c.kept[at*blockRows/64:], c.step[at*blockRows:][:blockRows], &c.perWorker[worker].steps)
 		}
 	})
 	var all [estimateSteps]int
-	for w := range c.count {
-		for i, k := range c.count[w].steps {
+	for w := range c.perWorker {
+		for i, k := range c.perWorker[w].steps {
 			all[i] += k
 		}
 	}
@@ -273,13 +274,13 @@ func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 		last--
 	}
 	ws.each(len(q.blocks), func(worker, from, to int) {
-		found := c.count[worker].found
+		found := c.perWorker[worker].found
 		for i, step := range c.step[from*blockRows : to*blockRows] {
 			if int(step) >= last {
 				found = append(found, uint32(from*blockRows+i))
 			}
 		}
-		c.count[worker].found = found
+		c.perWorker[worker].found = found
 	})
 	return s.compareAll(q, c, &all, last, taken, keep)
 }
@@ -318,17 +319,17 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[estimateSteps]int, last, 
 	for i, at := estimateSteps-1, 0; i >= last; i-- {
 		next[i], at = at, at+all[i]
 	}
-	for w := range c.count {
-		for _, at := range c.count[w].found {
+	for w := range c.perWorker {
+		for _, at := range c.perWorker[w].found {
 			step := c.step[at]
 			c.order[next[step]] = at
 			next[step]++
 		}
 	}
 	top := newBest(q, keep)
-	for i, at, looked := estimateSteps-1, 0, 0; i >= last; i-- {
-		if at >= looked+max(checkRows, q.K) { // whole steps: which rows are left out does not depend on the order within one
-			looked = at
+	for i, at, checked := estimateSteps-1, 0, 0; i >= last; i-- {
+		if at >= checked+max(checkRows, q.K) { // whole steps: which rows are left out does not depend on the order within one
+			checked = at
 			if float64(i+1)/(estimateSteps/2)-1+s.slack() < top.sure.least() {
 				break
 			}
@@ -341,18 +342,18 @@ func (s *Store) compareAll(q *Query, c *scratch, all *[estimateSteps]int, last, 
 }
 
 // compare compares the int8 forms of slots. coming begins with these slots and continues with the likely next ones.
-func (s *Store) compare(q *Query, top *best, slots, coming []uint32) {
+func (s *Store) compare(q *Query, top *best, slots, upcoming []uint32) {
 	for n, at := range slots {
-		if n+loadAhead < len(coming) {
-			s.load(q, coming[n+loadAhead])
+		if n+loadAhead < len(upcoming) {
+			s.prefetch(q, upcoming[n+loadAhead])
 		}
 		b, slot := q.blocks[at/blockRows], int(at%blockRows)
-		top.offer(at/blockRows*blockRows+uint32(b.row(slot)), s.middle(q, b, slot))
+		top.offer(at/blockRows*blockRows+uint32(b.row(slot)), s.int8Cosine(q, b, slot))
 	}
 }
 
-// load prefetches the int8 form of a slot into the processor's cache.
-func (s *Store) load(q *Query, at uint32) {
+// prefetch prefetches the int8 form of a slot into the processor's cache.
+func (s *Store) prefetch(q *Query, at uint32) {
 	b, slot := q.blocks[at/blockRows], int(at%blockRows)
 	s.kernels.prefetch(b.int8s[slot*s.padded : (slot+1)*s.padded])
 }

@@ -41,7 +41,7 @@ type Prepared struct {
 	scale  float32
 }
 
-// Prepare condenses a vector of unit length.
+// Prepare computes the code and the int8 form of a vector of unit length.
 func (s *Store) Prepare(unit []float32) Prepared {
 	p := Prepared{code: make([]byte, s.columns), int8s: make([]int8, s.padded)}
 	p.scale = quantise(unit, p.int8s)
@@ -115,17 +115,17 @@ func (s *Store) Delete(row uint32) {
 	if n == len(table)-1 {
 		return
 	}
-	switch left := b.count(); {
-	case left == 0:
+	switch live := b.count(); {
+	case live == 0:
 		s.replace(n, nil)
-	case 2*left <= b.slots && b.slots > groupRows:
+	case 2*live <= b.slots && b.slots > groupRows:
 		s.replace(n, s.pack(b))
 	}
 }
 
 // Similarities estimates the cosines of n rows from their int8 forms, to about ±.005, and calls take with each; ok is
 // false for a row without a vector.
-func (s *Store) Similarities(q *Query, n int, row func(i int) uint32, take func(i int, sim float64, ok bool)) {
+func (s *Store) Similarities(q *Query, n int, row func(i int) uint32, visit func(i int, sim float64, ok bool)) {
 	slot := func(i int) (at uint32, ok bool) {
 		r := row(i)
 		b := int(r / blockRows)
@@ -138,15 +138,15 @@ func (s *Store) Similarities(q *Query, n int, row func(i int) uint32, take func(
 	for i := range n {
 		if i+loadAhead < n {
 			if at, ok := slot(i + loadAhead); ok {
-				s.load(q, at)
+				s.prefetch(q, at)
 			}
 		}
 		at, ok := slot(i)
 		if !ok {
-			take(i, 0, false)
+			visit(i, 0, false)
 			continue
 		}
-		take(i, s.middle(q, q.blocks[at/blockRows], int(at%blockRows)), true)
+		visit(i, s.int8Cosine(q, q.blocks[at/blockRows], int(at%blockRows)), true)
 	}
 }
 
@@ -179,7 +179,7 @@ func (s *Store) find(row uint32) (b *block, slot int, ok bool) {
 	return table[n], slot, ok
 }
 
-func (s *Store) middle(q *Query, b *block, slot int) float64 {
+func (s *Store) int8Cosine(q *Query, b *block, slot int) float64 {
 	n := s.kernels.dot(q.int8s, b.int8s[slot*s.padded:(slot+1)*s.padded])
 	return float64(float64(float64(n)*float64(q.scale)) * float64(b.scale[slot]))
 }

@@ -12,7 +12,7 @@ type table struct {
 }
 
 // newTable makes the table of a rotated question.
-func newTable(rotated []float32, columns int, whole bool) *table {
+func newTable(rotated []float32, columns int, wholeBytes bool) *table {
 	t := &table{entries: make([]byte, columns*32)}
 	exact := make([]float64, columns*32)
 	var offset, widest float64
@@ -29,15 +29,15 @@ func newTable(rotated []float32, columns int, whole bool) *table {
 				}
 			}
 		}
-		least, most := part[0], part[0]
+		lowest, highest := part[0], part[0]
 		for _, x := range part {
-			least, most = min(least, x), max(most, x)
+			lowest, highest = min(lowest, x), max(highest, x)
 		}
 		for v := range part {
-			part[v] -= least
+			part[v] -= lowest
 		}
-		offset += least
-		widest = max(widest, most-least)
+		offset += lowest
+		widest = max(widest, highest-lowest)
 	}
 	top := float64(min(maxEntry, 65535/(2*columns))) // the sum is held in 16 bits
 	step := widest / top
@@ -47,7 +47,7 @@ func newTable(rotated []float32, columns int, whole bool) *table {
 		}
 	}
 	t.offset, t.step = float32(offset), float32(step)
-	if whole {
+	if wholeBytes {
 		t.bytes = make([]uint16, columns*256)
 		for c := range columns {
 			low, high := t.entries[c*32:], t.entries[c*32+16:]

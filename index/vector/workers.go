@@ -20,21 +20,21 @@ func NewPool() Pool { return make(Pool, runtime.GOMAXPROCS(0)) }
 
 // RunBoth runs two functions at the same time, the first on a goroutine of the pool, or one after the other if none is
 // free. It returns when both have ended, also if one of them panics.
-func (p Pool) RunBoth(aside, here func()) {
+func (p Pool) RunBoth(pooled, inline func()) {
 	select {
 	case p <- struct{}{}:
 	default:
-		aside()
-		here()
+		pooled()
+		inline()
 		return
 	}
-	var lent sync.WaitGroup
+	var wg sync.WaitGroup
 	defer func() {
-		lent.Wait()
+		wg.Wait()
 		<-p
 	}()
-	lent.Go(aside)
-	here()
+	wg.Go(pooled)
+	inline()
 }
 
 // workers are the goroutines of one search, the caller's own included. stop gives the others back to the pool.
@@ -70,7 +70,7 @@ func (ws workers) stop() {
 // depend on it.
 func (ws workers) each(blocks int, work func(worker, from, to int)) {
 	var next atomic.Int64
-	take := func(worker int) {
+	run := func(worker int) {
 		for {
 			to := int(next.Add(stride))
 			if to-stride >= blocks {
@@ -81,8 +81,8 @@ func (ws workers) each(blocks int, work func(worker, from, to int)) {
 	}
 	var wg sync.WaitGroup
 	for w := 1; w < ws.size; w++ {
-		wg.Go(func() { take(w) })
+		wg.Go(func() { run(w) })
 	}
-	take(0)
+	run(0)
 	wg.Wait()
 }
