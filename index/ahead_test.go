@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestAMovedMemoryIsNotShown: the state has moved a memory to another namespace and the index does not know it yet. A
-// question that is bound to the first one, by its filter or by its asker's rights, does not show what is in the second.
+// TestAMovedMemoryIsNotShown: the state has moved a memory to another namespace, and the index does not know it yet.
+// A question that is bound to the old namespace, by its filter or by the caller's rights, does not return it.
 func TestAMovedMemoryIsNotShown(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
@@ -38,8 +38,8 @@ func TestAMovedMemoryIsNotShown(t *testing.T) {
 	look()
 }
 
-// TestAnAnswerPassesItsFilterNow: the state has given a memory other attributes and the index does not know it yet. An
-// answer with a filter does not show a memory that no longer passes it.
+// TestAnAnswerPassesItsFilterNow: the state has changed a memory's attributes, and the index does not know it yet. An
+// answer with a filter leaves out a memory that no longer passes it.
 func TestAnAnswerPassesItsFilterNow(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
@@ -65,7 +65,7 @@ func TestAnAnswerPassesItsFilterNow(t *testing.T) {
 	look()
 }
 
-// TestANameIsFoundHoweverItIsWritten: a question names an entity with letters whose marks are their own characters.
+// TestANameIsFoundHoweverItIsWritten: a question finds an entity also when it writes the name in decomposed letters.
 func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

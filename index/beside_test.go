@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestBesideAnswersAlike: an answer has the same bits whether words and vector are looked for at the same time or one
-// after the other, and next to other questions.
+// TestBesideAnswersAlike: an answer has the same bits whether words and vectors are searched in parallel or in
+// sequence, and while other questions run.
 func TestBesideAnswersAlike(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(21, 22))

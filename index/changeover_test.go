@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// turned is a vector that is near to those of the numbers next to it.
+// turned returns a vector that is close to those of neighbouring numbers.
 func turned(i int) []float32 {
 	v := make([]float32, 8)
 	v[i%8], v[(i+1)%8] = 1, float32(i)/100
@@ -21,8 +21,8 @@ const boxes = 60 // memories of a changing history
 
 var former, latter = oplog.Embedder{Name: "old", Version: "1", Dim: 8}, oplog.Embedder{Name: "new", Version: "1", Dim: 8}
 
-// A changing history is one of a database that changes to another embedder. Memory i has turned(i) of the former one,
-// and turned(7i+7) of the latter.
+// A changing holds the history of a database that changes to another embedder. Memory i has turned(i) by the old
+// embedder, and turned(7i+7) by the new one.
 type changing struct {
 	*log
 	text string
@@ -56,8 +56,8 @@ func (l *changing) embed(from, to oplog.Seq) {
 	l.add(1, op)
 }
 
-// TestChangeOfEmbedder: the vectors that a database has answer until those of the embedder that it changes to are
-// whole, and it makes no difference how much of that an index saw.
+// TestChangeOfEmbedder: the old vectors answer until the new embedder's are complete, whatever part of the change an
+// index has followed.
 func TestChangeOfEmbedder(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -162,7 +162,7 @@ func same(t *testing.T, name string, l *changing, stops []int, qs []index.Query,
 	sameAnswers(t, name+", from the state", qs, r.answers(qs), want)
 }
 
-// TestNoEmbedder: the vectors of a database whose memories are not to be embedded any more answer nothing.
+// TestNoEmbedder: after a database is set to have no embedder, its vectors answer nothing.
 func TestNoEmbedder(t *testing.T) {
 	t.Parallel()
 	l := newChanging(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// keep copies files of an index that is closed, or at rest, and returns what puts them back.
+// keep copies the files of a closed or idle index, and returns a function that restores them.
 func (r *replica) keep(pattern string) (restore func()) {
 	r.t.Helper()
 	found, err := filepath.Glob(filepath.Join(r.dir(), pattern))
@@ -51,8 +51,8 @@ func copyAll(t testing.TB, from, to string) {
 	must(t, err)
 }
 
-// moment returns the files of a running index as a crash at one time would leave them: if two looks at all of them
-// see the same, nothing was written between the looks.
+// moment returns the files of a running index as a crash would leave them. It reads all of them twice: if both reads
+// are equal, nothing was written in between.
 func moment(t *testing.T, dir string) (files map[string][]byte) {
 	t.Helper()
 	look := func() (map[string][]byte, error) {
@@ -77,7 +77,7 @@ func moment(t *testing.T, dir string) (files map[string][]byte) {
 	return files
 }
 
-// killed returns what puts the files back as a crash would leave them now.
+// killed returns a function that restores the files as a crash would leave them now.
 func (r *replica) killed(t *testing.T) (restore func()) {
 	t.Helper()
 	files := moment(t, r.dir())
@@ -96,8 +96,8 @@ func writeTree(t *testing.T, dir string, files map[string][]byte) {
 	}
 }
 
-// TestCheckpoint: whichever of the checkpoint, the words and the state is behind the others, the answers are those of
-// an index that was never closed.
+// TestCheckpoint: an index whose checkpoint, words or state is behind the others answers like one that was never
+// closed.
 func TestCheckpoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: compares answers, one question after the other")
@@ -140,8 +140,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
-// TestCheckpointWhileFollowing: a process that ends without warning leaves a checkpoint behind that saves most of the
-// work.
+// TestCheckpointWhileFollowing: after a process ends without warning, its last checkpoint saves the next start most
+// of the work.
 func TestCheckpointWhileFollowing(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -189,8 +189,8 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 	}
 }
 
-// TestSealedCheckpoint: an index with keys keeps its checkpoint under them, also when the key changes, and one without
-// them has no use for it.
+// TestSealedCheckpoint: an index with keys encrypts its checkpoint, also after a key change. Without keys it cannot
+// use that checkpoint.
 func TestSealedCheckpoint(t *testing.T) {
 	t.Parallel()
 	home, masters := t.TempDir(), []seal.Master{seal.NewMaster()}

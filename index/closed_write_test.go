@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// BenchmarkAWriteToAClosedIndex times Follow with one memory of a database with many, whose index is closed.
+// BenchmarkAWriteToAClosedIndex times Follow for one memory of a large database whose index is closed.
 func BenchmarkAWriteToAClosedIndex(b *testing.B) {
 	l := history(b, 20_000)
 	r := openReplica(b)

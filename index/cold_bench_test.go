@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// BenchmarkColdAnswer is the first answer of a closed index of 1,000 memories, with and without files. With files, as a
-// node has it, it takes 100 ms at most.
+// BenchmarkColdAnswer times the first answer of a closed index of 1,000 memories, with and without files. With files,
+// as on a node, it may take 100 ms.
 func BenchmarkColdAnswer(b *testing.B) {
 	for _, c := range []struct {
 		name  string

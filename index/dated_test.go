@@ -83,7 +83,7 @@ func TestRelativeDates(t *testing.T) {
 	}
 }
 
-// TestAMonthOfManyRows: behind an import of a day, that day says nothing about a row.
+// TestAMonthOfManyRows: after an import of many rows on one day, that day does not count for a row.
 func TestAMonthOfManyRows(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
@@ -109,7 +109,7 @@ func TestAMonthOfManyRows(t *testing.T) {
 	}
 }
 
-// TestATimeOfManyRows: a question about a time alone finds the newest rows of it, however many there are.
+// TestATimeOfManyRows: a question about a time only finds the newest rows of that time, however many there are.
 func TestATimeOfManyRows(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

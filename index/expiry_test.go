@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestExpiredMemoriesAreNotFound: a memory whose time is over is in no answer from the entry on that moved the log's
-// time past it, by words, vector, list or neighbourhood, whether a sweep has come or not.
+// TestExpiredMemoriesAreNotFound: an expired memory is in no answer, by words, vector, list or neighbourhood, from
+// the entry on that moves the log's time past its expiry, whether or not a sweep has run.
 func TestExpiredMemoriesAreNotFound(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
@@ -65,7 +65,7 @@ func TestExpiredMemoriesAreNotFound(t *testing.T) {
 	count("swept", 10)
 }
 
-// TestUnsearchableMemoriesAreNotFound: they have no row, until a correction makes them searchable.
+// TestUnsearchableMemoriesAreNotFound: an unsearchable memory has no row until a correction makes it searchable.
 func TestUnsearchableMemoriesAreNotFound(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

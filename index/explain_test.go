@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestExplained: the parts of a hit give its score, whatever found it, and a signal that is off leaves no part.
+// TestExplained: the parts of a hit add up to its score, whichever search found it. A signal that is off has no part.
 func TestExplained(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// TestLearnedWeights: what a database has learned changes its order.
+// TestLearnedWeights: the weights that a database has learned change its order.
 func TestLearnedWeights(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -122,7 +122,7 @@ func TestLearnedWeights(t *testing.T) {
 	}
 }
 
-// TestDiverse: what says the same twice is said once, by vector or by words.
+// TestDiverse: of two nearly equal texts only one is in a diverse answer, judged by vectors or by words.
 func TestDiverse(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

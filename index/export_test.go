@@ -9,10 +9,10 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// CloseUnused closes every index that no search uses, as if it had not been used for long.
+// CloseUnused closes every index that no search uses, as if it had been idle for long.
 func CloseUnused(x *Index) { x.closeUnused(time.Now().Add(time.Hour)) }
 
-// OpenNow returns how many indexes are open.
+// OpenNow returns the number of open indexes.
 func OpenNow(x *Index) int { return len(x.byUse()) }
 
 // Checkpointed waits for the checkpoint that is being written.
@@ -22,7 +22,7 @@ func Checkpointed(x *Index) {
 	x.checkpoints.wait()
 }
 
-// Busy says that so many more searches are under way, which has each look for words and vectors one after the other.
+// Busy adds to the number of searches under way. With many, each search runs words and vectors in sequence.
 func Busy(x *Index, more int32) { x.searching.Add(more) }
 
 // CheckMembers says what is wrong with the lists of rows by facet: each must have every live row of its facet, and

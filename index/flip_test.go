@@ -134,8 +134,8 @@ func each(t *testing.T, few int, but string, try func(t *testing.T, w *lived, ki
 	}
 }
 
-// TestFlippedBits flips single bits of each file that an index leaves, one at a time: it opens, names what it cannot
-// use, and answers words, vectors and filters as before.
+// TestFlippedBits flips single bits of each file of a closed index, one at a time: the index opens, names the file
+// that it cannot use, and answers words, vectors and filters as before.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	each(t, 2, "", func(t *testing.T, w *lived, kind string, rng *rand.Rand) string {
@@ -197,7 +197,7 @@ func TestFlippedBitsInUse(t *testing.T) {
 	})
 }
 
-// overwrite changes files of words in place: the index goes on reading them.
+// overwrite changes files of words in place, while the index reads them.
 func (r *replica) overwrite(name string, change func([]byte)) {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.dir(), "*", "text", name))
@@ -215,8 +215,8 @@ func (r *replica) overwrite(name string, change func([]byte)) {
 	}
 }
 
-// TestADamagedListIsHealedByTheNextEntry: Bleve meets damage of the list of segments as it is about to write it. What
-// follows from the log makes the index again.
+// TestADamagedListIsHealedByTheNextEntry: Bleve meets damage in the list of segments before it writes it. The next
+// entry rebuilds the index.
 func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -250,7 +250,7 @@ func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 }
 
 // TestDamageUnderAnOpenIndexIsHealed: bits of the segments change while they are searched. Verify names the database
-// and makes its files again, and it answers as before.
+// and rebuilds its files, and the index answers as before.
 func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

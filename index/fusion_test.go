@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// A trial is a corpus of sessions, and questions of which each has one answer.
+// A trial is a corpus of sessions with questions, each of which has one answer.
 type trial struct {
 	r         *replica
 	questions []string
@@ -61,7 +61,7 @@ func newTrial(t *testing.T, known float32) *trial {
 	return tr
 }
 
-// quality is the mean recall and nDCG of the first ten.
+// quality returns the mean recall and nDCG of the first ten.
 func (tr *trial) quality(edit func(i int, q *index.Query)) (recall, ndcg float64) {
 	for i, text := range tr.questions {
 		q := index.Query{Text: text, K: 10}
@@ -77,8 +77,8 @@ func (tr *trial) quality(edit func(i int, q *index.Query)) (recall, ndcg float64
 	return recall / n, ndcg / n
 }
 
-// TestRandomVectorsDoNoHarm: vectors that know nothing leave an answer as good as words alone make it, and vectors
-// that know something make it better.
+// TestRandomVectorsDoNoHarm: random vectors leave an answer as good as words alone make it, and informative ones
+// improve it.
 func TestRandomVectorsDoNoHarm(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -104,8 +104,8 @@ func TestRandomVectorsDoNoHarm(t *testing.T) {
 	}
 }
 
-// TestVectorsAnswerWhatWordsDoNot: where words find nothing, and where they find rows but not the one that is meant,
-// the nearest row is found.
+// TestVectorsAnswerWhatWordsDoNot: the nearest row is found where words find nothing, and where words find only other
+// rows.
 func TestVectorsAnswerWhatWordsDoNot(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

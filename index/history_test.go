@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// log makes records of operations, an entry each.
+// log turns operations into records, one entry each.
 type log struct {
 	t       testing.TB
 	records []oplog.Record
@@ -54,8 +54,8 @@ var endings = []string{"", " yesterday", " with them", " last Friday", "", " two
 
 const dim = 24
 
-// history is a log of everything that moves rows: sessions, vectors, corrections, moves, splits, forgetting, expiry,
-// reinforcement, relations, aliases.
+// history returns a log that moves rows in every way: sessions, vectors, corrections, moves, splits, forgetting,
+// expiry, reinforcement, relations, aliases.
 func history(t testing.TB, n int) *log {
 	l := newLog(t)
 	next := story(l, 1, n)

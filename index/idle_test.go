@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// closeAll closes all indexes, those with files when these hold all.
+// closeAll closes all indexes. One with files is closed once the files are complete.
 func (r *replica) closeAll() {
 	r.t.Helper()
 	r.settle()
@@ -29,8 +29,8 @@ func (r *replica) closeAll() {
 	})
 }
 
-// TestClosedIndexesAnswerTheSame: an index that is made from the state, one that outgrows that, and those that are
-// closed between the entries that they get or miss answer as one that is always open.
+// TestClosedIndexesAnswerTheSame: an index made from the state, one that outgrows that, and those that are closed
+// between entries answer like one that is always open.
 func TestClosedIndexesAnswerTheSame(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -94,8 +94,8 @@ func TestClosedIndexesAnswerTheSame(t *testing.T) {
 	}
 }
 
-// TestOpenAndCloseUnderLoad: while indexes are closed all the time, what was followed is found at once, what was
-// forgotten is not, and in the end all answers are those of an index that is never closed.
+// TestOpenAndCloseUnderLoad: while indexes are closed again and again, followed memories are found at once and
+// forgotten ones are not, and the final answers equal those of an index that is never closed.
 func TestOpenAndCloseUnderLoad(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -62,7 +62,7 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
-// TestFilters: no hit is outside what was requested, whichever search found it.
+// TestFilters: every hit passes the filter, whichever search found it.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	r := openReplica(t)
@@ -174,8 +174,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestFoundAtOnce: what Follow has taken is found by the next search, and what it forgot is not, while others search
-// and the words move from the tail to the disk.
+// TestFoundAtOnce: the next search finds what Follow has added and not what it has removed, while other searches run
+// and words move from the tail to the disk.
 func TestFoundAtOnce(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

@@ -83,8 +83,8 @@ func (f *follower) found(text string) (rids []string) {
 	return rids
 }
 
-// TestACheckpointClaimsNothingThatIsLeft: a question begins to open an index while an entry makes its files. What comes
-// then is in the next checkpoint, or that says that it is not.
+// TestACheckpointClaimsNothingThatIsLeft: a question begins to open an index while an entry creates its files. A
+// checkpoint either contains the entries that arrive then, or records that it lacks them.
 func TestACheckpointClaimsNothingThatIsLeft(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, Config{Small: 2})
@@ -139,8 +139,8 @@ func copyDir(t *testing.T, from, to string) {
 	}
 }
 
-// TestAnOpeningThatFailedLeavesNothing: an index whose files could not be made whole is made again, with no row of
-// the attempt before.
+// TestAnOpeningThatFailedLeavesNothing: an index whose files could not be completed is built again, without rows of
+// the failed attempt.
 func TestAnOpeningThatFailedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, Config{Small: 2})

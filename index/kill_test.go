@@ -23,7 +23,7 @@ import (
 
 const killedHome = "CAIRN_TEST_KILLED_HOME"
 
-// TestMain lets the test binary be the process that is killed.
+// TestMain lets the test binary run as the process that is killed.
 func TestMain(m *testing.M) {
 	if home := os.Getenv(killedHome); home != "" {
 		if err := writeUntilKilled(home); err != nil {
@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled goes on where the last run was killed, and says which record the index has taken.
+// writeUntilKilled continues where the last run was killed, and prints the number of the record that the index has
+// added.
 func writeUntilKilled(home string) error {
 	raw, err := os.ReadFile(filepath.Join(home, "seed"))
 	if err != nil {
@@ -86,8 +87,8 @@ func (fatal) Helper() {}
 
 func (fatal) Fatal(args ...any) { panic(fmt.Sprint(args...)) }
 
-// TestKilled: a process that is killed while it indexes leaves a directory from which the next one answers as if
-// nothing had happened, and without reading all of the state again. CAIRN_KILLS sets how often.
+// TestKilled: after a process is killed while it indexes, the next one answers as if nothing had happened, without
+// reading the whole state. CAIRN_KILLS sets the number of kills.
 func TestKilled(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// passing are the active memories that pass a filter, read from the state one by one.
+// passing returns the active memories that pass a filter, read from the state one by one.
 func (r *replica) passing(f *filter.Filter) (rids []string) {
 	must(r.t, r.state.Read(func(v *state.View) error {
 		v.Memories(1, 0, func(m *oplog.Memory) bool {
@@ -109,7 +109,7 @@ func (r *replica) checkValues(name string) error {
 	return nil
 }
 
-// TestFiltersAgreeWithTheState: whatever happened to rows, an answer with a filter is what a scan of the state says,
+// TestFiltersAgreeWithTheState: an answer with a filter equals a scan of the state, whatever happened to the rows,
 // also after restarts, from a checkpoint and when made from the state.
 func TestFiltersAgreeWithTheState(t *testing.T) {
 	suite.NotShort(t, "many records, one after the other")
@@ -163,7 +163,7 @@ func TestFiltersAgreeWithTheState(t *testing.T) {
 	check("rebuilt")
 }
 
-// TestRandomFilters asks trees of the filters above.
+// TestRandomFilters asks random trees of the filters above.
 func TestRandomFilters(t *testing.T) {
 	t.Parallel()
 	r := openReplica(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestNamesOfAnOpenIndex: names that nothing names any more, and aliases that differ in case alone, lead a question in
-// an index that has followed the log for long as they do in one that was just opened.
+// TestNamesOfAnOpenIndex: an index that has followed the log for long has stale names and aliases that differ only in
+// case. Questions follow the same names in it as in one that was just opened.
 func TestNamesOfAnOpenIndex(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestOpeningAnIndexHoldsUpNoWrite: a closed index is loaded for long, for a question, for one behind entries that
-// passed it by, or because they left much. Follow goes on meanwhile, for this database too, a checkpoint says up to
-// where its files are whole, and the next question sees what came. So does the next start.
+// TestOpeningAnIndexHoldsUpNoWrite: a closed index takes long to load, for a question, for one after deferred
+// entries, or because many entries were deferred. Meanwhile Follow continues, for this database too; a checkpoint
+// records up to where the files are complete; and the next question and the next start have the new entries.
 func TestOpeningAnIndexHoldsUpNoWrite(t *testing.T) {
 	t.Parallel()
 	for by, left := range map[string]int{"a question": 0, "a question behind entries": 0, "much that was left": 5} {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// take applies records to the state alone, and returns what the index has to follow.
+// take applies records to the state only, and returns the outcomes for the index.
 func (r *replica) take(records []oplog.Record) []oplog.Outcome {
 	r.t.Helper()
 	out, err := r.state.Apply(records)
@@ -55,7 +55,8 @@ func TestCancelledFollow(t *testing.T) {
 	}
 }
 
-// TestFailedFollow: the same for a step that failed at one of two databases; and a rebuild closes the gap at once.
+// TestFailedFollow: a step that fails at one of two databases is like a cancelled one, and a rebuild closes the gap
+// at once.
 func TestFailedFollow(t *testing.T) {
 	t.Parallel()
 	for name, mend := range map[string]func(*replica){
@@ -87,7 +88,7 @@ func TestFailedFollow(t *testing.T) {
 	}
 }
 
-// block puts a file where a directory of the index is to be, and returns what removes it.
+// block creates a file in place of a directory of the index, and returns a function that removes it.
 func (r *replica) block(dir string) (clear func()) {
 	r.t.Helper()
 	path := filepath.Join(r.dir(), dir)

@@ -152,8 +152,8 @@ func TestPartitionsAreReplicated(t *testing.T) {
 	}
 }
 
-// TestADivisionIsInTheNextCheckpoint: how vectors are divided is on the disk as soon as it is learned, however few rows
-// changed since the last checkpoint.
+// TestADivisionIsInTheNextCheckpoint: a new division of vectors is on the disk as soon as it is learned, however few
+// rows changed since the last checkpoint.
 func TestADivisionIsInTheNextCheckpoint(t *testing.T) {
 	t.Parallel()
 	const dim, n = 16, 2000

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestPieces: an index that goes on from the pieces of its checkpoints, however often it is closed or ends between them,
-// answers as one that was never closed.
+// TestPieces: an index that continues from the pieces of its checkpoints answers like one that was never closed,
+// however often it is closed or killed in between.
 func TestPieces(t *testing.T) {
 	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
@@ -45,7 +45,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestACheckpointWritesWhatChanged: as a database grows, all its checkpoints together write each row a few times.
+// TestACheckpointWritesWhatChanged: while a database grows, all its checkpoints together write each row only a few
+// times.
 func TestACheckpointWritesWhatChanged(t *testing.T) {
 	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
@@ -88,8 +89,8 @@ func TestACheckpointWritesWhatChanged(t *testing.T) {
 	}
 }
 
-// TestDeadRowsLeave: a memory that was corrected many times holds as much memory as another, also after a start, and so
-// do the names that it had.
+// TestDeadRowsLeave: a memory that was corrected many times, or renamed, costs as much memory as another, also after
+// a start.
 func TestDeadRowsLeave(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "thousands of batches, one after the other")
@@ -121,8 +122,8 @@ func TestDeadRowsLeave(t *testing.T) {
 	check("opened again")
 }
 
-// TestWhatWasForgottenLeaves: an index that stays open lets go of the sessions, the speakers and the rows of facets
-// whose memories were forgotten, and the sessions that are left are found as before.
+// TestWhatWasForgottenLeaves: an open index frees the sessions, speakers and facet rows of forgotten memories, and
+// still finds the other sessions.
 func TestWhatWasForgottenLeaves(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "thousands of batches, one after the other")

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestARebuildIsNotSeen: a search during a rebuild is answered from the old index or from the new one, and a closed
-// one says so.
+// TestARebuildIsNotSeen: a search during a rebuild gets an answer of the old or the new index. A closed index returns
+// an error.
 func TestARebuildIsNotSeen(t *testing.T) {
 	suite.Full(t)
 	r := openReplica(t)

@@ -67,7 +67,7 @@ func (r *replica) reopen() {
 	r.openIndex()
 }
 
-// settle waits until all that was applied is on the disk. Close does so too, but not for long.
+// settle waits until everything applied is on the disk. Close waits as well, but not for long.
 func (r *replica) settle() {
 	r.t.Helper()
 	suite.Eventually(r.t, "all to be on the disk", func() bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestDamage: whatever happens to the files, a restart answers as before.
+// TestDamage: after any damage to its files, a restarted index answers as before.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	l, qs := history(t, 400), questions()[:30]
@@ -77,7 +77,7 @@ func (h openings) Handle(_ context.Context, rec slog.Record) error {
 	return nil
 }
 
-// TestRestartKeepsRows: what is on disk and still true is not analysed again, and what became false meanwhile is gone.
+// TestRestartKeepsRows: rows on disk that are still valid are not analysed again, and outdated ones are removed.
 func TestRestartKeepsRows(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMoved: what came is in its place, once, and what left is out, wherever it was.
+// TestMoved: numbers that joined are in their place, once, and numbers that left are removed, wherever they were.
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	numbers := rapid.SliceOf(rapid.Uint64Range(0, 30))

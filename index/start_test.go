@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAStartOpensFew: of many databases that have files, a start opens some; entries pass the others by, before and
-// after a restart and a crash, and every one answers as before, with what came last.
+// TestAStartOpensFew: of many databases with files, a start opens some. Entries are deferred for the others, before
+// and after a restart and a crash, and every database answers as before, with the last entries.
 func TestAStartOpensFew(t *testing.T) {
 	t.Parallel()
 	const dbs, most = 14, 8
@@ -78,8 +78,8 @@ func TestAStartOpensFew(t *testing.T) {
 	})
 }
 
-// TestVectorsOfClosedIndexesAreCounted: whatever passes a closed index by, the number of its memories and of those
-// with vectors is that of one that is always open, also after a start.
+// TestVectorsOfClosedIndexesAreCounted: after any deferred entries a closed index counts its memories, and those with
+// vectors, like one that is always open, also after a start.
 func TestVectorsOfClosedIndexesAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, changes := range map[string][]func(*changing){

@@ -53,7 +53,7 @@ func TestStopWordsAlone(t *testing.T) {
 	ask("reopened")
 }
 
-// TestOffsite: a word that no text has is not taken for one that only looks a little like it.
+// TestOffsite: a word that no text has is not replaced by one that only looks a little like it.
 func TestOffsite(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

@@ -30,9 +30,8 @@ func read(batch []oplog.Outcome) []oplog.Outcome {
 	return batch
 }
 
-// TestOutcomesBringWhatTheStateHas: an index that takes memories from outcomes, one that reads them from the state,
-// and one that is made from the state and then given outcomes that the state had long applied answer every question
-// with the same bits.
+// TestOutcomesBringWhatTheStateHas: an index that adds memories from outcomes, one that reads them from the state,
+// and one made from the state and then given old outcomes answer every question with the same bits.
 func TestOutcomesBringWhatTheStateHas(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -120,7 +119,7 @@ func TestNewMemoriesAreNotReadBack(t *testing.T) {
 	}
 }
 
-// BenchmarkFollow has an index take 64 new memories that outcomes bring, or that it reads from the state.
+// BenchmarkFollow times the indexing of 64 new memories, from outcomes or read from the state.
 func BenchmarkFollow(b *testing.B) {
 	for name, as := range map[string]func([]oplog.Outcome) []oplog.Outcome{"brought": slices.Clone[[]oplog.Outcome], "read": read} {
 		b.Run(name, func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestTheLogBehindACheckpointIsDamaged: an index that cannot read what happened since its checkpoint reads the state
+// TestTheLogBehindACheckpointIsDamaged: an index that cannot read the log after its checkpoint reads the state
 // instead.
 func TestTheLogBehindACheckpointIsDamaged(t *testing.T) {
 	suite.Full(t)

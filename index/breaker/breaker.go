@@ -22,12 +22,12 @@ const forever = time.Duration(1<<63 - 1)
 // no longer than those that were missed. So a service that is too slow for some callers still serves more patient
 // ones. The zero value is closed.
 type Breaker struct {
-	mu       sync.Mutex
-	failures int           // in a row
-	slower   time.Duration // the longest deadline that was missed in this row of failures; forever after an error
-	until    time.Time     // calls are rejected before it
-	probing  bool          // one call is trying whether the service works again
-	state    State
+	mu            sync.Mutex
+	failures      int           // in a row
+	longestMissed time.Duration // the longest deadline missed in the current row of failures; forever after an error
+	openUntil     time.Time     // calls are rejected before it
+	probing       bool          // one call is trying whether the service works again
+	state         State
 }
 
 // State is a service's health.
@@ -47,13 +47,13 @@ func (b *Breaker) State() State {
 
 // Admit rejects a caller that would probably wait in vain. probe says that the caller is the one that tries the
 // service after a rest. An admitted caller calls Note afterwards.
-func (b *Breaker) Admit(patience time.Duration) (probe bool, err error) {
+func (b *Breaker) Admit(timeout time.Duration) (probe bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.failures < Failures || patience > b.slower {
+	if b.failures < Failures || timeout > b.longestMissed {
 		return false, nil
 	}
-	if b.probing || time.Now().Before(b.until) {
+	if b.probing || time.Now().Before(b.openUntil) {
 		return false, ErrResting
 	}
 	b.probing = true
@@ -61,7 +61,7 @@ func (b *Breaker) Admit(patience time.Duration) (probe bool, err error) {
 }
 
 // Note records the result of a call and how long it took. late says that the call missed its deadline.
-func (b *Breaker) Note(probe bool, err error, patience time.Duration, late bool, took time.Duration) {
+func (b *Breaker) Note(probe bool, err error, timeout time.Duration, late bool, took time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if probe {
@@ -69,8 +69,8 @@ func (b *Breaker) Note(probe bool, err error, patience time.Duration, late bool,
 	}
 	if err == nil {
 		b.state.Down = false
-		if probe || took < b.slower {
-			b.failures, b.slower = 0, 0
+		if probe || took < b.longestMissed {
+			b.failures, b.longestMissed = 0, 0
 		}
 		return
 	}
@@ -78,11 +78,11 @@ func (b *Breaker) Note(probe bool, err error, patience time.Duration, late bool,
 	b.state.Failures++
 	b.failures++
 	if late {
-		b.slower = max(b.slower, patience)
+		b.longestMissed = max(b.longestMissed, timeout)
 	} else {
-		b.slower = forever
+		b.longestMissed = forever
 	}
 	if b.failures >= Failures {
-		b.until = time.Now().Add(Rest)
+		b.openUntil = time.Now().Add(Rest)
 	}
 }

@@ -53,8 +53,8 @@ func (c *answers) put(text string, vec []float32) {
 	c.byKey[a.key] = c.order.PushFront(a)
 	for c.bytes += a.size(); c.bytes > answersBytes; {
 		oldest := c.order.Back()
-		gone := c.order.Remove(oldest).(*answer)
-		delete(c.byKey, gone.key)
-		c.bytes -= gone.size()
+		evicted := c.order.Remove(oldest).(*answer)
+		delete(c.byKey, evicted.key)
+		c.bytes -= evicted.size()
 	}
 }

@@ -38,13 +38,13 @@ type Embedder interface {
 }
 
 // each embeds texts one by one, until ctx ends.
-func each(ctx context.Context, texts []string, one func(string) []float32) ([][]float32, error) {
+func each(ctx context.Context, texts []string, embed func(string) []float32) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		out[i] = one(t)
+		out[i] = embed(t)
 	}
 	return out, nil
 }

@@ -44,47 +44,47 @@ func (g *Guard) State() State {
 
 // Embed returns a vector for each text as Embedder does, as far as the time allows. The other texts have none, and err
 // says why.
-func (g *Guard) Embed(ctx context.Context, patience time.Duration, texts []string) ([][]float32, error) {
-	return g.embed(ctx, patience, texts, g.embedder.Embed)
+func (g *Guard) Embed(ctx context.Context, timeout time.Duration, texts []string) ([][]float32, error) {
+	return g.embed(ctx, timeout, texts, g.embedder.Embed)
 }
 
-func (g *Guard) embed(ctx context.Context, patience time.Duration, texts []string, f func(context.Context, []string) ([][]float32, error)) (vecs [][]float32, err error) {
+func (g *Guard) embed(ctx context.Context, timeout time.Duration, texts []string, f func(context.Context, []string) ([][]float32, error)) (vecs [][]float32, err error) {
 	vecs = make([][]float32, len(texts))
-	probe, err := g.breaker.Admit(patience)
+	probe, err := g.breaker.Admit(timeout)
 	if err != nil {
 		return vecs, fmt.Errorf("the embedder %w", err)
 	}
 	// A caller that gives up must not count as a failure of the embedder.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	for at := 0; at < len(texts); at += guardBatch {
 		start := time.Now()
-		part, err := f(ctx, texts[at:min(at+guardBatch, len(texts))])
-		if err == nil && len(part) != min(guardBatch, len(texts)-at) {
-			err = fmt.Errorf("embedder: %d vectors for %d texts", len(part), min(guardBatch, len(texts)-at))
+		vectors, err := f(ctx, texts[at:min(at+guardBatch, len(texts))])
+		if err == nil && len(vectors) != min(guardBatch, len(texts)-at) {
+			err = fmt.Errorf("embedder: %d vectors for %d texts", len(vectors), min(guardBatch, len(texts)-at))
 		}
 		late := errors.Is(err, context.DeadlineExceeded)
 		if late {
-			err = fmt.Errorf("embedder: no answer within %s", patience)
+			err = fmt.Errorf("embedder: no answer within %s", timeout)
 		}
 		if err == nil || !late || at == 0 { // a later part may be late because little time was left
 			failed := err
 			if errors.Is(err, modelserver.ErrRefused) { // the embedder works
 				failed = nil
 			}
-			g.breaker.Note(probe, failed, patience, late, time.Since(start))
+			g.breaker.Note(probe, failed, timeout, late, time.Since(start))
 			probe = false
 		}
 		if err != nil {
 			return vecs, err
 		}
-		copy(vecs[at:], part)
+		copy(vecs[at:], vectors)
 	}
 	return vecs, nil
 }
 
 // Question returns the vector of a question, from the cache when it was asked before.
-func (g *Guard) Question(ctx context.Context, patience time.Duration, text string) ([]float32, error) {
+func (g *Guard) Question(ctx context.Context, timeout time.Duration, text string) ([]float32, error) {
 	g.asked.Add(1)
 	if vec, ok := g.answers.get(text); ok {
 		g.known.Add(1)
@@ -94,7 +94,7 @@ func (g *Guard) Question(ctx context.Context, patience time.Duration, text strin
 	if q, ok := g.embedder.(Questioner); ok {
 		embed = q.EmbedQuestions
 	}
-	vecs, err := g.embed(ctx, patience, []string{text}, embed)
+	vecs, err := g.embed(ctx, timeout, []string{text}, embed)
 	if err != nil {
 		return nil, err
 	}

@@ -33,10 +33,10 @@ func (h *Hashed) Identity() Identity { return Identity{"builtin", hashedVersion,
 
 // Embed implements Embedder.
 func (h *Hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return each(ctx, texts, h.one)
+	return each(ctx, texts, h.vector)
 }
 
-func (h *Hashed) one(s string) []float32 {
+func (h *Hashed) vector(s string) []float32 {
 	features := map[string]float64{}
 	previous := ""
 	for _, t := range text.Analyze(s) {
@@ -54,7 +54,7 @@ func (h *Hashed) one(s string) []float32 {
 	for f := range features {
 		names = append(names, f)
 	}
-	slices.Sort(names) // sums are made in one order
+	slices.Sort(names) // add in a fixed order
 	sum := make([]float64, h.dim)
 	for _, f := range names {
 		hash := fnv.New64a()

@@ -71,9 +71,9 @@ func (h *HTTP) batch(ctx context.Context, texts []string) (vecs [][]float32, err
 		return nil, ctx.Err()
 	}
 	for try := 1; ; try++ {
-		var again bool
-		vecs, again, err = h.ask(ctx, texts)
-		if err == nil || !again || try == httpTries {
+		var retry bool
+		vecs, retry, err = h.ask(ctx, texts)
+		if err == nil || !retry || try == httpTries {
 			return vecs, err
 		}
 		if pause.For(ctx, time.Duration(try*try)*httpPause) != nil {
@@ -96,8 +96,8 @@ type httpReply struct {
 	Embeddings [][]float32 `json:"embeddings"` // Ollama
 }
 
-// ask sends one request; again reports whether it is worth another.
-func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again bool, err error) {
+// ask sends one request. retry reports whether the same request may succeed later.
+func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, retry bool, err error) {
 	req := httpRequest{Model: h.model, Input: make([]string, len(texts))}
 	for i, t := range texts {
 		req.Input[i] = modelserver.Cut(t, httpMaxText)
@@ -106,9 +106,9 @@ func (h *HTTP) ask(ctx context.Context, texts []string) (vecs [][]float32, again
 		req.EncodingFormat = "float"
 	}
 	var reply httpReply
-	most := int64(len(texts))*int64(h.dim)*32 + 1<<16 // 32 bytes are ample for a number in JSON
-	if again, err := h.server.Post(ctx, &req, &reply, most); err != nil {
-		return nil, again, err
+	maxReply := int64(len(texts))*int64(h.dim)*32 + 1<<16 // 32 bytes are ample for a number in JSON
+	if retry, err := h.server.Post(ctx, &req, &reply, maxReply); err != nil {
+		return nil, retry, err
 	}
 	vecs, err = h.order(reply, len(texts))
 	return vecs, false, err

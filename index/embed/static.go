@@ -121,10 +121,10 @@ func (s *Static) Identity() Identity { return s.identity }
 
 // Embed implements Embedder.
 func (s *Static) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return each(ctx, texts, s.one)
+	return each(ctx, texts, s.vector)
 }
 
-func (s *Static) one(text string) []float32 {
+func (s *Static) vector(text string) []float32 {
 	sum := make([]float64, s.dim)
 	var n float64
 	for _, id := range s.tokens.Encode(text, maxIDs) {

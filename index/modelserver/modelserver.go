@@ -36,9 +36,9 @@ func New(name, address, key string, timeout time.Duration) (*Server, *url.URL, e
 	return &Server{name, address, key, &http.Client{Timeout: timeout}}, u, nil
 }
 
-// Post sends a question and decodes the answer, at most this many bytes, into reply. again reports whether the same
+// Post sends a question and decodes the answer, at most maxBytes long, into reply. retry reports whether the same
 // request may succeed later.
-func (s *Server) Post(ctx context.Context, question, reply any, most int64) (again bool, err error) {
+func (s *Server) Post(ctx context.Context, question, reply any, maxBytes int64) (retry bool, err error) {
 	body, err := json.Marshal(question)
 	if err != nil {
 		return false, err
@@ -63,12 +63,12 @@ func (s *Server) Post(ctx context.Context, question, reply any, most int64) (aga
 	default:
 		return res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500, fmt.Errorf("%s: %s", s.name, res.Status)
 	}
-	raw, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	raw, err := io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
 	if err != nil {
 		return ctx.Err() == nil, s.unreachable(err)
 	}
-	if int64(len(raw)) > most {
-		return false, fmt.Errorf("%s: an answer of more than %d bytes", s.name, most)
+	if int64(len(raw)) > maxBytes {
+		return false, fmt.Errorf("%s: an answer of more than %d bytes", s.name, maxBytes)
 	}
 	if err := json.Unmarshal(raw, reply); err != nil {
 		return false, fmt.Errorf("%s: the answer has another format", s.name)
@@ -76,9 +76,9 @@ func (s *Server) Post(ctx context.Context, question, reply any, most int64) (aga
 	return false, nil
 }
 
-// Cut returns the part of a text to send, at most this many bytes. It is never empty: servers reject empty texts.
-func Cut(text string, most int) string {
-	return cmp.Or(strings.ToValidUTF8(text[:min(len(text), most)], ""), " ")
+// Cut returns the part of a text to send, at most maxBytes. It is never empty: servers reject empty texts.
+func Cut(text string, maxBytes int) string {
+	return cmp.Or(strings.ToValidUTF8(text[:min(len(text), maxBytes)], ""), " ")
 }
 
 // unreachable returns the reason why there was no answer.

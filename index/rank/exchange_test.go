@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestOnlyAnExchangeHasContext: the row next to a match is an answer, says next to which one, and gains by it, where
-// both are turns that several speakers said within minutes; not in a list of facts, not months later, not where one
-// speaks alone, and not next to a faint match.
+// TestOnlyAnExchangeHasContext: a row next to a match is an answer, names the match and gains by it, if both are
+// turns that several speakers said within minutes. It is not in a list of facts, months later, with one speaker, or
+// next to a weak match.
 func TestOnlyAnExchangeHasContext(t *testing.T) {
 	month := int64(30 * 86400 * 1e6)
 	for name, c := range map[string]struct {
@@ -52,8 +52,8 @@ func TestOnlyAnExchangeHasContext(t *testing.T) {
 	}
 }
 
-// TestScoresAreProbabilities: the further the best row is ahead and the more of the question it has, the surer it is;
-// equals are equally sure; nothing is sure by a vector alone; and confidence does not rise with the number of rows.
+// TestScoresAreProbabilities: a row's score rises with its lead and with its share of the question's words. Equal
+// rows have equal scores, a vector alone is never certain, and confidence does not rise with the number of rows.
 func TestScoresAreProbabilities(t *testing.T) {
 	score := func(cands ...Candidate) []Scored { return Rank(ask("x", 40), Defaults(), cands, rows(12, nil)) }
 	both, half := []uint16{1, 1}, []uint16{0, 1}

@@ -17,7 +17,8 @@ func withLengths(cands []Candidate, c Corpus) []Candidate {
 	return cands
 }
 
-// TestLeftOutRowsWereNotWanted: the best K are those of all rows, to the last bit, and the tally counts all.
+// TestLeftOutRowsWereNotWanted: pruning returns the same K best rows as scoring all, to the last bit, and the tally
+// counts all.
 func TestLeftOutRowsWereNotWanted(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -226,7 +226,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestReasonsThatMoved: what a memory is worth by itself is a reason where it decided, and nowhere else.
+// TestReasonsThatMoved: recency and importance are reasons only where they moved the row.
 func TestReasonsThatMoved(t *testing.T) {
 	for reason, edit := range map[string]func(r *Row){
 		"recent":                 func(r *Row) { r.Created = now },
@@ -252,7 +252,7 @@ func TestReasonsThatMoved(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatMatches: only its words, its neighbours' words, its likeness or its relations make a row an answer.
+// TestOnlyWhatMatches: a row is an answer only by its words, its neighbours' words, its likeness or its relations.
 func TestOnlyWhatMatches(t *testing.T) {
 	s := rows(40, func(i int, r *Row) {
 		r.Created, r.Accessed, r.Importance = now, now, 1

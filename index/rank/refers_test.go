@@ -2,8 +2,7 @@ package rank
 
 import "testing"
 
-// TestRefers: among short turns a row that refers to what was said before it is read with more of it than one that
-// does not.
+// TestRefers: among short turns a row that refers to earlier rows inherits more from them than one that does not.
 func TestRefers(t *testing.T) {
 	talk := func(refers bool, set Settings, average float64, match uint32) Parts {
 		c := rows(3, func(i int, r *Row) { r.Session, r.Refers = 1, refers && i == 1 })

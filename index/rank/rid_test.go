@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestRID: an id comes out as it went in, and ids are in the order of their strings.
+// TestRID: ids survive packing, and are in the order of their strings.
 func TestRID(t *testing.T) {
 	ids := []string{"", "a", "m00017", "0190aaaa-0000-7000-8000-00000000000", "0190AAAA-0000-7000-8000-000000000001",
 		"urn:uuid:0190aaaa-0000-7000-8000-000000000001",

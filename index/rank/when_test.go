@@ -54,8 +54,8 @@ func TestRelativeDate(t *testing.T) {
 	}
 }
 
-// TestShortTurns: a row that says next to nothing stands lower where texts are turns of about its kind, and not where
-// they are long.
+// TestShortTurns: a row that is short for its namespace scores lower where texts are short turns, and not where they
+// are long.
 func TestShortTurns(t *testing.T) {
 	short := func(i int, r *Row) { r.Length = []uint32{3, 20}[i] }
 	set := Defaults()

@@ -16,7 +16,7 @@ import (
 // An Index holds texts, added once. One goroutine at a time may use it.
 type Index struct {
 	bleve bleve.Index
-	batch *bleve.Batch // what Ask has not seen yet
+	batch *bleve.Batch // texts that are not indexed yet
 }
 
 const field = "text"

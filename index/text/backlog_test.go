@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestReadyHoldsBack: what one index has in its tail holds back the feeders of all that share the backlog, until
-// Bleve has taken it.
+// TestReadyHoldsBack: the rows in one index's tail make Ready wait for all indexes that share the backlog, until
+// Bleve has stored them.
 func TestReadyHoldsBack(t *testing.T) {
 	t.Parallel()
 	shared := NewBacklog(1000)
@@ -56,7 +56,7 @@ func TestReadyHoldsBack(t *testing.T) {
 	}
 }
 
-// TestReadyCountsWhatIsGone: an index that is closed, or whose indexer has failed, holds no other back.
+// TestReadyCountsWhatIsGone: an index that is closed, or whose indexer has failed, no longer counts in the backlog.
 func TestReadyCountsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(t *testing.T, x *Index){
@@ -153,8 +153,8 @@ func TestBlocksAreBoundedByBytes(t *testing.T) {
 	}
 }
 
-// TestOneChangeIsSeveralBlocks: a change of many words goes to Bleve in blocks of the usual size, all of it is found
-// at once, and it counts as persisted when the last of it is on disk.
+// TestOneChangeIsSeveralBlocks: a large change goes to Bleve in blocks of the usual size. All of it is found at once,
+// and it counts as persisted when its last block is on disk.
 func TestOneChangeIsSeveralBlocks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

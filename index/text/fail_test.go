@@ -23,7 +23,8 @@ func (s *failing) Batch(b *bleve.Batch) error {
 	return s.Index.Batch(b)
 }
 
-// TestAFailedRoundLeavesNoRowTwice: of the blocks of a round, one is in a segment when another cannot be written.
+// TestAFailedRoundLeavesNoRowTwice: no row is found twice when one block of a round is in a segment and another
+// cannot be written.
 func TestAFailedRoundLeavesNoRowTwice(t *testing.T) {
 	x := openAt(t, t.TempDir())
 	turns := make(chan error, 2)

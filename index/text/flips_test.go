@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/seal"
 )
 
-// TestFlippedSegmentInUse flips bits of a segment under searches, one at a time, everywhere in it: a search answers, or
-// says that the index is corrupt and tells its owner.
+// TestFlippedSegmentInUse flips bits everywhere in a segment, one at a time, while it is searched. Each search either
+// answers, or returns ErrCorrupt and reports the damage to the owner.
 func TestFlippedSegmentInUse(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -60,9 +60,9 @@ func everyRow(t testing.TB, x *Index, q Query) (f Found, hits []Hit) {
 	return f, hits
 }
 
-// TestPrunedAnswersAreExact compares what is found without looking at every row with what every row says, to the bit:
-// with filters, groups, dead rows, texts and frequencies that are too long for four bytes, rows far apart, in the tail,
-// on disk, merged and after a restart.
+// TestPrunedAnswersAreExact compares pruned answers with a scan of every row, to the bit: with filters, groups, dead
+// rows, texts and frequencies too long for four bytes, rows far apart, in the tail, on disk, merged and after a
+// restart.
 func TestPrunedAnswersAreExact(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

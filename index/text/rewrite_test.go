@@ -141,7 +141,7 @@ func TestRewriteOfADamagedList(t *testing.T) {
 	}
 }
 
-// TestAnIndexThatIsClosedMeanwhile: Bleve is asked to rewrite an index that was closed since it was looked at.
+// TestAnIndexThatIsClosedMeanwhile: Bleve is called to rewrite an index that was closed after its keys were checked.
 func TestAnIndexThatIsClosedMeanwhile(t *testing.T) {
 	x, err := Open(Config{Dir: t.TempDir(), Keys: newRing()})
 	if err != nil {

@@ -80,7 +80,7 @@ func TestTieRuleAndOrder(t *testing.T) {
 	}
 }
 
-// TestManyTerms asks far more than is scored, and compares with the model.
+// TestManyTerms asks for many more terms than are scored, and compares with the model.
 func TestManyTerms(t *testing.T) {
 	x, m := openAt(t, ""), model{}
 	r := rand.New(rand.NewPCG(5, 6))
@@ -194,7 +194,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestSyncWithoutRows waits for a change that no row came with.
+// TestSyncWithoutRows waits for a change without rows.
 func TestSyncWithoutRows(t *testing.T) {
 	x := openAt(t, t.TempDir())
 	apply(t, x, []Row{{Row: 0, Text: "one"}})

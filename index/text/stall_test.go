@@ -38,7 +38,7 @@ func stallIndex(t *testing.T, x *Index) (s *stalled) {
 	return s
 }
 
-// TestNothingWaitsForBleve applies and searches while Bleve takes nothing.
+// TestNothingWaitsForBleve applies changes and searches while Bleve is stalled.
 func TestNothingWaitsForBleve(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

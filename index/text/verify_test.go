@@ -32,8 +32,8 @@ func (r *rests) Done() <-chan struct{} {
 	return r.Context.Done()
 }
 
-// TestVerifyRestsWithinAFile: a large segment is read in pieces, and the reading ends between two of them when it is
-// cancelled.
+// TestVerifyRestsWithinAFile: a large segment is read in pieces, with pauses. Cancelling ends the reading between two
+// pieces.
 func TestVerifyRestsWithinAFile(t *testing.T) {
 	t.Parallel()
 	const pieces = 5
@@ -109,7 +109,7 @@ func TestAMergeCarriesNoDamageOver(t *testing.T) {
 	}
 }
 
-// TestVerifyKeepsNoIndexOpen: an index is closed and removed while Verify rests.
+// TestVerifyKeepsNoIndexOpen: an index can be closed and removed while Verify pauses.
 func TestVerifyKeepsNoIndexOpen(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "ix")

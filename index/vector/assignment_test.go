@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAssignment: a store takes what another found out of the same partition, and finds out itself what that did not
-// say or another partition's rows.
+// TestAssignment: a store uses another's assignment for the same partition. It assigns rows itself that the
+// assignment lacks, and all rows if the assignment is of another partition.
 func TestAssignment(t *testing.T) {
 	const n, dim = 1000, 8
 	cloud := newCloud(dim, 20, .5)

@@ -37,7 +37,7 @@ func TestKernelsAgree(t *testing.T) {
 	}
 }
 
-// TestPortableAnswersAlike: a processor without the assembly gives the same rows and the same bits.
+// TestPortableAnswersAlike: the portable kernels return the same rows and bits as the assembly.
 func TestPortableAnswersAlike(t *testing.T) {
 	cloud := newCloud(100, 50, .6)
 	s := fill(100, DirectRows+5000, cloud)
@@ -52,7 +52,7 @@ func TestPortableAnswersAlike(t *testing.T) {
 	}
 }
 
-// TestEstimate: what codes say of a cosine is as near to it as the search relies on.
+// TestEstimate: the estimates from codes are as close to the cosines as the search assumes.
 func TestEstimate(t *testing.T) {
 	const dim, n = 384, 2000
 	cloud := newCloud(dim, 20, 1)

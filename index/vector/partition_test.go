@@ -13,7 +13,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// agreement is the part of the ten nearest rows that a search finds of some questions.
+// agreement returns the share of the ten nearest rows that a search finds, over some questions.
 func agreement(s *shelf, asks [][]float32, keep func(uint32) bool) float64 {
 	var hit, all float64
 	for _, v := range asks {
@@ -27,8 +27,8 @@ func agreement(s *shelf, asks [][]float32, keep func(uint32) bool) float64 {
 	return hit / all
 }
 
-// TestPartitionsFindTheNearest: of the ten nearest, 99 of 100 are found, with filters that leave a tenth and a
-// hundredth too, whether vectors lie in clusters or not; and in clusters a question looks at a part of them.
+// TestPartitionsFindTheNearest: 99 of 100 of the ten nearest rows are found, also with filters that leave a tenth and
+// a hundredth, in clusters and without. In clusters a question compares only a part of the rows.
 func TestPartitionsFindTheNearest(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -209,7 +209,7 @@ func TestPartitionIsWholeNumbers(t *testing.T) {
 	}
 }
 
-// TestPartitionOfAnother: what is not a partition of the store's dimension divides nothing.
+// TestPartitionOfAnother: a partition of another dimension divides nothing.
 func TestPartitionOfAnother(t *testing.T) {
 	s := New(4)
 	for name, p := range map[string]*Partition{
@@ -283,7 +283,7 @@ func BenchmarkPartitions(b *testing.B) {
 	}
 }
 
-// TestNothingIsLearnedOfNothing: a store may have lost its last rows since it was said to have many.
+// TestNothingIsLearnedOfNothing: Learn returns nil for a store that has lost its rows.
 func TestNothingIsLearnedOfNothing(t *testing.T) {
 	t.Parallel()
 	s := New(8)

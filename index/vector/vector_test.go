@@ -172,7 +172,7 @@ func TestFindsTheNearest(t *testing.T) {
 	}
 }
 
-// TestOriginalsAreReadInOrder: an owner on a disk reads neighbours cheaper than rows here and there, and the answer is
+// TestOriginalsAreReadInOrder: originals are read in the order of rows, which is cheaper on a disk, and the answer is
 // the one of comparing all.
 func TestOriginalsAreReadInOrder(t *testing.T) {
 	cloud := newCloud(64, 20, .5)
@@ -365,8 +365,8 @@ func BenchmarkDot(b *testing.B) {
 	}
 }
 
-// TestOriginalsOnlyWhereInDoubt: the nearest ten are those of an exact search, and of the forty that may be compared by
-// their originals most are told apart without.
+// TestOriginalsOnlyWhereInDoubt: the nearest ten are those of an exact search, although most of the forty rows that
+// may be compared by their originals are decided without them.
 func TestOriginalsOnlyWhereInDoubt(t *testing.T) {
 	c := newCloud(64, 100, .5)
 	s := fill(64, 5000, c)

@@ -2,8 +2,8 @@ package vector
 
 import "testing"
 
-// TestBeside: with a goroutine to lend two functions run at the same time, without one in turn, and the goroutine comes
-// back even from a panic.
+// TestBeside: RunBoth runs two functions in parallel if the pool has a goroutine, otherwise in sequence, and returns
+// the goroutine even after a panic.
 func TestBeside(t *testing.T) {
 	p := make(Pool, 1)
 	a, b := make(chan struct{}), make(chan struct{})

@@ -85,7 +85,7 @@ func Open(dir string, o Options) (*Model, error) {
 	if tokens.Size > m.shape.Vocab {
 		return nil, fmt.Errorf("the tokenizer has tokens up to %d, and config.json's vocab_size is %d", tokens.Size-1, m.shape.Vocab)
 	}
-	if m.room() < 1 {
+	if m.maxTextTokens() < 1 {
 		return nil, errors.New("the tokens around a text leave no room for it")
 	}
 	f, err := safetensors.Open(filepath.Join(m.recipe.Dir, "model.safetensors"))
@@ -96,11 +96,11 @@ func Open(dir string, o Options) (*Model, error) {
 	if m.weights, err = load(f, &m.shape, o); err != nil {
 		return nil, fmt.Errorf("model.safetensors: %w", err)
 	}
-	return m, m.sign(f, raw, o)
+	return m, m.setFingerprint(f, raw, o)
 }
 
-// sign computes the fingerprint of everything that vectors depend on.
-func (m *Model) sign(f *safetensors.File, tokens []byte, o Options) error {
+// setFingerprint computes the fingerprint of everything that vectors depend on.
+func (m *Model) setFingerprint(f *safetensors.File, tokens []byte, o Options) error {
 	r := m.recipe
 	r.Dir = ""
 	how, err := json.Marshal([]any{version, m.shape, r, o, len(tokens)})
@@ -120,11 +120,11 @@ func (m *Model) sign(f *safetensors.File, tokens []byte, o Options) error {
 // Dim returns the length of a vector.
 func (m *Model) Dim() int { return m.shape.Hidden }
 
-// Fingerprint identifies the model and the way from a text to its vector: other fingerprints have other vectors.
+// Fingerprint identifies the model and its way from a text to a vector. Vectors with different fingerprints differ.
 func (m *Model) Fingerprint() [sha256.Size]byte { return m.fingerprint }
 
-// room returns how many tokens of a text the model reads, apart from those that it puts around each text.
-func (m *Model) room() int { return m.recipe.Tokens - len(m.tokens.Start) - len(m.tokens.End) }
+// maxTextTokens returns how many tokens of a text the model reads, besides those that it puts around each text.
+func (m *Model) maxTextTokens() int { return m.recipe.Tokens - len(m.tokens.Start) - len(m.tokens.End) }
 
 // Texts returns a vector for each text, in order; nil for an empty one. It returns soon after ctx ends.
 func (m *Model) Texts(ctx context.Context, texts []string) ([][]float32, error) {
@@ -136,7 +136,7 @@ func (m *Model) Questions(ctx context.Context, texts []string) ([][]float32, err
 	return m.embed(ctx, m.recipe.Question, texts)
 }
 
-// A batch is texts that are computed together.
+// A batch holds texts that are computed together.
 type batch struct {
 	places []int // of the texts in the caller's list
 	tokens [][]int
@@ -196,7 +196,7 @@ func (m *Model) embed(ctx context.Context, prompt string, texts []string) ([][]f
 
 // encode returns the tokens of a text with the special tokens around it; none when the text has none.
 func (m *Model) encode(text string) []int {
-	tokens := m.tokens.Encode(text, m.room())
+	tokens := m.tokens.Encode(text, m.maxTextTokens())
 	if len(tokens) == 0 {
 		return nil
 	}

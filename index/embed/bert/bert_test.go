@@ -58,7 +58,7 @@ func examples(t testing.TB, m *Model, transcript string) (out []encoded) {
 		if strings.HasPrefix(transcript, "wordpiece") { // has them
 			tokens = tokens[1 : len(tokens)-1]
 		}
-		return slices.Concat(m.tokens.Start, tokens[:min(len(tokens), m.room())], m.tokens.End)
+		return slices.Concat(m.tokens.Start, tokens[:min(len(tokens), m.maxTextTokens())], m.tokens.End)
 	}
 	for s := bufio.NewScanner(f); s.Scan() && len(out) < 16; {
 		var e encoded
@@ -73,7 +73,7 @@ func examples(t testing.TB, m *Model, transcript string) (out []encoded) {
 	}
 	first := out[0]
 	inner := first.tokens[1 : len(first.tokens)-1]
-	long := encoded{strings.Repeat(first.text+" ", 40), slices.Concat(m.tokens.Start, slices.Repeat(inner, 40)[:m.room()], m.tokens.End)}
+	long := encoded{strings.Repeat(first.text+" ", 40), slices.Concat(m.tokens.Start, slices.Repeat(inner, 40)[:m.maxTextTokens()], m.tokens.End)}
 	return append(out, long)
 }
 

@@ -2,13 +2,13 @@ package bert
 
 import "math"
 
-// A table holds a vector a token.
+// A table holds a vector for each token.
 type table interface {
 	// Row writes vector i to out, which is as long as one.
 	Row(i int, out []float32)
 }
 
-// An int8Table has a number of 8 bits for each of the table it was made from, and a scale a row.
+// An int8Table holds a table's numbers in 8 bits, with a scale for each row.
 type int8Table struct {
 	numbers []int8
 	scales  []float32
@@ -19,14 +19,14 @@ func quantize(t table, rows, width int) *int8Table {
 	row := make([]float32, width)
 	for i := range rows {
 		t.Row(i, row)
-		var most float32
+		var largest float32
 		for _, x := range row {
-			most = max(most, float32(math.Abs(float64(x))))
+			largest = max(largest, float32(math.Abs(float64(x))))
 		}
-		if most == 0 {
+		if largest == 0 {
 			continue
 		}
-		q.scales[i] = most / math.MaxInt8
+		q.scales[i] = largest / math.MaxInt8
 		for k, x := range row {
 			q.numbers[i*width+k] = int8(math.RoundToEven(float64(x / q.scales[i])))
 		}

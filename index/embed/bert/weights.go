@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/index/embed/safetensors"
 )
 
-// weights are a model's numbers. The table of words stays as the file has it.
+// weights holds a model's numbers. The table of words stays as the file has it.
 type weights struct {
 	words     table
 	positions []float32 // rows, with the vector of the first token type added
@@ -78,7 +78,7 @@ func load(f *safetensors.File, s *shape, o Options) (*weights, error) {
 	return w, nil
 }
 
-// tensor reads one of this shape, whose numbers can be decoded.
+// tensor reads a tensor of the given shape whose numbers can be decoded.
 func (l *loader) tensor(name string, shape ...int) *safetensors.Tensor {
 	if l.err != nil {
 		return nil
@@ -159,9 +159,9 @@ func (n norm) apply(x []float32, epsilon float64) {
 			d := float64(v) - mean
 			squares += d * d
 		}
-		by := 1 / math.Sqrt(squares/float64(width)+epsilon)
+		scale := 1 / math.Sqrt(squares/float64(width)+epsilon)
 		for i, v := range row {
-			row[i] = float32((float64(v)-mean)*by)*n.scale[i] + n.shift[i]
+			row[i] = float32((float64(v)-mean)*scale)*n.scale[i] + n.shift[i]
 		}
 	}
 }

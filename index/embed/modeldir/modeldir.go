@@ -8,19 +8,19 @@ import (
 	"os"
 )
 
-// Read reads a file. A file of more than most bytes is an error.
-func Read(path string, most int64) ([]byte, error) {
+// Read reads a file. A file of more than maxBytes is an error.
+func Read(path string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	raw, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(raw)) > most {
-		return nil, fmt.Errorf("%s: over %d bytes", path, most)
+	if int64(len(raw)) > maxBytes {
+		return nil, fmt.Errorf("%s: over %d bytes", path, maxBytes)
 	}
 	return raw, nil
 }

@@ -23,10 +23,10 @@ import (
 const Hub = "https://huggingface.co"
 
 const (
-	attempts = 5           // of a file without a byte of it in between
-	between  = time.Second // before the second attempt; twice as long before each further one
-	stall    = time.Minute // without a byte ends an attempt
-	retained = ".part"     // folder of an incomplete model
+	attempts   = 5           // of a file without a byte of it in between
+	retryDelay = time.Second // before the second attempt; twice as long before each further one
+	stall      = time.Minute // without a byte ends an attempt
+	retained   = ".part"     // folder of an incomplete model
 )
 
 // ErrWrong marks a file that is not the one that the table has.
@@ -66,7 +66,7 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 	if Verify(dir, m) == nil {
 		return dir, false, m.recipe.write(dir)
 	}
-	if err := vacant(dir, m); err != nil {
+	if err := checkVacant(dir, m); err != nil {
 		return "", false, err
 	}
 	part := f.Part(m)
@@ -74,7 +74,7 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 		return "", false, err
 	}
 	for _, file := range m.Files {
-		if err := f.file(ctx, m, file, filepath.Join(part, file.Name)); err != nil {
+		if err := f.fetchFile(ctx, m, file, filepath.Join(part, file.Name)); err != nil {
 			return "", false, fmt.Errorf("%s: %w", file.Name, err)
 		}
 	}
@@ -90,8 +90,8 @@ func (f *Fetcher) Fetch(ctx context.Context, m *Model) (dir string, fetched bool
 	return dir, true, syncwriter.Dir(f.Folder)
 }
 
-// vacant returns an error if something that is not the model is in its place: it may be a model of the user's own.
-func vacant(dir string, m *Model) error {
+// checkVacant returns an error if a model's place has something else, which may be a model of the user's own.
+func checkVacant(dir string, m *Model) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(list) == 0 {
 		return nil
@@ -132,54 +132,54 @@ func (f File) verify(path string) error {
 	return nil
 }
 
-// file fetches one file. After an attempt that got something the next one follows at once.
-func (f *Fetcher) file(ctx context.Context, m *Model, file File, path string) error {
+// fetchFile fetches one file. After an attempt that made progress it tries again at once.
+func (f *Fetcher) fetchFile(ctx context.Context, m *Model, file File, path string) error {
 	at, err := f.URL(m, file)
 	if err != nil {
 		return err
 	}
-	reached := false
+	connected := false
 	for failed := 0; ; {
-		had := length(path)
-		if had > file.Size {
-			return wrong(path, fmt.Errorf("%w: it has %d bytes, want %d", ErrWrong, had, file.Size))
+		size := length(path)
+		if size > file.Size {
+			return removeWrong(path, fmt.Errorf("%w: it has %d bytes, want %d", ErrWrong, size, file.Size))
 		}
-		if had == file.Size {
-			f.tell(file, had, 0)
+		if size == file.Size {
+			f.report(file, size, 0)
 			if err := file.verify(path); err != nil {
-				return wrong(path, err)
+				return removeWrong(path, err)
 			}
 			return nil
 		}
-		err := f.more(ctx, at, file, path, had)
-		var refused *refusal
+		err := f.appendRest(ctx, at, file, path, size)
+		var refused *statusError
 		var dial *net.OpError
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, ErrWrong):
-			return wrong(path, err)
+			return removeWrong(path, err)
 		case errors.As(err, &refused) && !refused.passes():
 			return err
-		case length(path) > had:
-			failed, reached = 0, true
+		case length(path) > size:
+			failed, connected = 0, true
 			continue
 		case err == nil: // the answer ended too early, and the next one may as well
-			reached, err = true, fmt.Errorf("%s: %w", at, io.ErrUnexpectedEOF)
-		case !reached && errors.As(err, &dial) && dial.Op == "dial": // no network is no reason to wait
+			connected, err = true, fmt.Errorf("%s: %w", at, io.ErrUnexpectedEOF)
+		case !connected && errors.As(err, &dial) && dial.Op == "dial": // without a network, fail at once
 			return err
 		}
 		if failed++; failed == attempts {
 			return err
 		}
-		if err := pause.For(ctx, between<<(failed-1)); err != nil {
+		if err := pause.For(ctx, retryDelay<<(failed-1)); err != nil {
 			return err
 		}
 	}
 }
 
-// wrong removes a file that cannot become the right one, so that the next attempt starts over.
-func wrong(path string, err error) error {
+// removeWrong removes a file that cannot become the right one, so that the next attempt starts over.
+func removeWrong(path string, err error) error {
 	if e := os.Remove(path); e != nil && !errors.Is(e, os.ErrNotExist) {
 		return errors.Join(err, e)
 	}
@@ -194,29 +194,29 @@ func length(path string) int64 {
 	return info.Size()
 }
 
-func (f *Fetcher) tell(file File, had, got int64) {
+func (f *Fetcher) report(file File, had, got int64) {
 	if f.Told != nil {
 		f.Told(file, had, got)
 	}
 }
 
-// A refusal is an answer without the file.
-type refusal struct {
+// A statusError is an HTTP answer without the file.
+type statusError struct {
 	status int
 	at     string
 }
 
-func (r *refusal) Error() string {
+func (r *statusError) Error() string {
 	return fmt.Sprintf("%s answers %d %s", r.at, r.status, http.StatusText(r.status))
 }
 
 // passes reports whether the same request may succeed later.
-func (r *refusal) passes() bool {
+func (r *statusError) passes() bool {
 	return r.status >= 500 || r.status == http.StatusTooManyRequests || r.status == http.StatusRequestTimeout
 }
 
-// more requests the missing part of a file, once, and appends what it gets.
-func (f *Fetcher) more(ctx context.Context, at string, file File, path string, had int64) (err error) {
+// appendRest requests the missing part of a file, once, and appends it.
+func (f *Fetcher) appendRest(ctx context.Context, at string, file File, path string, had int64) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(stall, func() { cancel(fmt.Errorf("no byte within %s", stall)) })
@@ -241,7 +241,7 @@ func (f *Fetcher) more(ctx context.Context, at string, file File, path string, h
 		mode |= os.O_TRUNC
 		had = 0
 	default:
-		return &refusal{resp.StatusCode, at}
+		return &statusError{resp.StatusCode, at}
 	}
 	if n := resp.ContentLength; n >= 0 && had+n != file.Size {
 		return fmt.Errorf("%w: %s has %d bytes, want %d", ErrWrong, at, had+n, file.Size)
@@ -250,10 +250,10 @@ func (f *Fetcher) more(ctx context.Context, at string, file File, path string, h
 	if err != nil {
 		return err
 	}
-	f.tell(file, had, 0)
-	_, err = io.Copy(w, &counted{r: io.LimitReader(resp.Body, file.Size-had+1), told: func(n int64) {
+	f.report(file, had, 0)
+	_, err = io.Copy(w, &countingReader{r: io.LimitReader(resp.Body, file.Size-had+1), told: func(n int64) {
 		watch.Reset(stall)
-		f.tell(file, had, n)
+		f.report(file, had, n)
 	}})
 	if err != nil && context.Cause(ctx) != nil {
 		err = context.Cause(ctx)
@@ -261,13 +261,13 @@ func (f *Fetcher) more(ctx context.Context, at string, file File, path string, h
 	return errors.Join(err, w.Sync(), w.Close())
 }
 
-// counted reports the bytes that are read through it.
-type counted struct {
+// countingReader reports the bytes that are read through it.
+type countingReader struct {
 	r    io.Reader
 	told func(n int64)
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if n > 0 {
 		c.told(int64(n))

@@ -27,10 +27,10 @@ func (r *recipe) write(dir string) error {
 		Path string `json:"path"`
 		Type string `json:"type"`
 	}
-	const of = "sentence_transformers.models."
+	const pkg = "sentence_transformers.models."
 	for name, v := range map[string]any{
-		"modules.json": []module{{"", of + "Transformer"}, {"1_Pooling", of + "Pooling"},
-			{"2_Normalize", of + "Normalize"}},
+		"modules.json": []module{{"", pkg + "Transformer"}, {"1_Pooling", pkg + "Pooling"},
+			{"2_Normalize", pkg + "Normalize"}},
 		"1_Pooling/config.json":             map[string]bool{"pooling_mode_cls_token": r.first, "pooling_mode_mean_tokens": !r.first},
 		"sentence_bert_config.json":         map[string]int{"max_seq_length": r.tokens},
 		"config_sentence_transformers.json": map[string]any{"prompts": map[string]string{"query": r.question, "document": r.text}},

@@ -81,14 +81,14 @@ func (p *part) normalizers(list []func(string) string) (_ []func(string) string,
 
 // bertNormalizers appends what BERT's own normalizer does.
 func (p *part) bertNormalizers(list []func(string) string) []func(string) string {
-	if or(p.CleanText, true) {
+	if orDefault(p.CleanText, true) {
 		list = append(list, cleanText)
 	}
-	if or(p.Chinese, true) {
+	if orDefault(p.Chinese, true) {
 		list = append(list, spaceIdeographs)
 	}
-	lower := or(p.Lowercase, true)
-	if or(p.StripAccents, lower) {
+	lower := orDefault(p.Lowercase, true)
+	if orDefault(p.StripAccents, lower) {
 		list = append(list, norm.NFD.String, stripMarks)
 	}
 	if lower {
@@ -166,7 +166,7 @@ func stripMarks(s string) string {
 	}, s)
 }
 
-// lowercase maps rune by rune: a capital I with a dot is two, a final sigma is a sigma.
+// lowercase maps rune by rune: a capital I with a dot becomes two runes, and a final sigma a plain sigma.
 func lowercase(s string) string {
 	return strings.ToLower(strings.ReplaceAll(s, "İ", "i\u0307"))
 }

@@ -34,8 +34,8 @@ type part struct {
 	Split       *bool   `json:"split"`
 }
 
-// or is a choice that a file may leave out.
-func or(b *bool, otherwise bool) bool {
+// orDefault returns a setting, or otherwise if the file leaves it out.
+func orDefault(b *bool, otherwise bool) bool {
 	if b == nil {
 		return otherwise
 	}
@@ -48,8 +48,8 @@ func unsupported(kind, name string) error {
 
 var errSteps = errors.New("too many normalizers or pre-tokenizers")
 
-// around reads the special tokens that a post-processor puts around a text.
-func around(raw json.RawMessage) (start, end []int, err error) {
+// specialTokens reads the special tokens that a post-processor puts around a text.
+func specialTokens(raw json.RawMessage) (start, end []int, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil, nil
 	}

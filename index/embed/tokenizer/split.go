@@ -76,13 +76,13 @@ func (p *part) metaspace(list []func([]string) []string) ([]func([]string) []str
 		return nil, unsupported("pre-tokenizer Metaspace with the mark", mark)
 	}
 	scheme := cmp.Or(p.Scheme, "always")
-	if p.Scheme == "" && !or(p.Prefix, true) {
+	if p.Scheme == "" && !orDefault(p.Prefix, true) {
 		scheme = "never"
 	}
 	if scheme != "always" && scheme != "first" && scheme != "never" {
 		return nil, unsupported("pre-tokenizer Metaspace with prepend_scheme", scheme)
 	}
-	split := or(p.Split, true)
+	split := orDefault(p.Split, true)
 	return append(list, func(words []string) (out []string) {
 		for i, w := range words {
 			w = strings.ReplaceAll(w, " ", mark)

@@ -118,7 +118,7 @@ func Parse(raw []byte) (*Tokenizer, error) {
 	if t.splitters, err = f.PreTokenizer.splitters(nil); err != nil {
 		return nil, err
 	}
-	if t.Start, t.End, err = around(f.PostProcessor); err != nil {
+	if t.Start, t.End, err = specialTokens(f.PostProcessor); err != nil {
 		return nil, err
 	}
 	for _, id := range append(append([]int{}, t.Start...), t.End...) {
@@ -169,11 +169,11 @@ func ParseVocab(vocab, config []byte) (*Tokenizer, error) {
 // Encode returns the tokens of a text, at most limit of them, without the special tokens around it. It reads the first
 // 64 bytes of the text for each token, before and after each normalizer, and drops invalid UTF-8.
 func (t *Tokenizer) Encode(text string, limit int) (tokens []int) {
-	most := limit * tokenBytes
-	text = strings.ToValidUTF8(text[:min(len(text), most)], "")
+	maxBytes := limit * tokenBytes
+	text = strings.ToValidUTF8(text[:min(len(text), maxBytes)], "")
 	for _, f := range t.normalizers {
 		text = f(text)
-		text = text[:min(len(text), most)]
+		text = text[:min(len(text), maxBytes)]
 	}
 	words := []string{text}
 	for _, f := range t.splitters {

@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// A unigram splits a word into the pieces whose scores add up to the most.
+// A unigram splits a word into the pieces with the highest sum of scores.
 type unigram struct {
 	pieces  []scored // sorted, each once
-	first   [257]int // where the pieces with a first byte, and those behind, begin
+	first   [257]int // index of the first piece whose first byte is at least this one
 	penalty float64  // of a rune that no piece spells
 	unknown int
 }
@@ -35,7 +35,7 @@ func (s *scored) UnmarshalJSON(raw []byte) error {
 const unknownPenalty = 10
 
 func (t *Tokenizer) unigram(f *modelFile, special map[string]bool) error {
-	if or(f.ByteFallback, false) {
+	if orDefault(f.ByteFallback, false) {
 		return unsupported("Unigram with", "byte_fallback")
 	}
 	var list []scored
@@ -78,7 +78,7 @@ func (t *Tokenizer) unigram(f *modelFile, special map[string]bool) error {
 	return nil
 }
 
-// A step is the best way to a place in a word.
+// A step is the best split of a word up to a place.
 type step struct {
 	from  int // -1: none yet
 	id    int
@@ -98,30 +98,30 @@ func (u *unigram) split(word string, tokens []int) []int {
 	}
 	for at := 0; at < len(word); {
 		_, size := utf8.DecodeRuneInString(word[at:])
-		alone := false // a piece spells the rune
-		u.starting(word[at:], func(s *scored) {
+		spelled := false // a piece spells the rune
+		u.eachPrefix(word[at:], func(s *scored) {
 			reach(at, at+len(s.piece), s.id, s.score)
-			alone = alone || len(s.piece) == size
+			spelled = spelled || len(s.piece) == size
 		})
-		if !alone {
+		if !spelled {
 			reach(at, at+size, u.unknown, u.penalty)
 		}
 		at += size
 	}
-	had := len(tokens)
+	before := len(tokens)
 	for at := len(word); at > 0; at = best[at].from {
 		id := best[at].id
-		if id == u.unknown && (id < 0 || len(tokens) > had && tokens[len(tokens)-1] == id) {
+		if id == u.unknown && (id < 0 || len(tokens) > before && tokens[len(tokens)-1] == id) {
 			continue // one token for unknown runes in a row
 		}
 		tokens = append(tokens, id)
 	}
-	slices.Reverse(tokens[had:])
+	slices.Reverse(tokens[before:])
 	return tokens
 }
 
-// starting hands over the pieces that s begins with, shorter ones first.
-func (u *unigram) starting(s string, f func(*scored)) {
+// eachPrefix calls f with the pieces that s begins with, shorter ones first.
+func (u *unigram) eachPrefix(s string, f func(*scored)) {
 	lo, hi := u.first[s[0]], u.first[int(s[0])+1]
 	for n := 1; lo < hi; n++ {
 		if p := &u.pieces[lo]; len(p.piece) == n { // in this order it is the first of those that begin with it

@@ -21,7 +21,7 @@ type modelFile struct {
 	ByteFallback *bool `json:"byte_fallback"`
 }
 
-// A wordPiece takes the longest piece of the vocabulary that a word begins with, and goes on behind it.
+// A wordPiece splits a word greedily: it takes the longest piece that the rest of the word begins with.
 type wordPiece struct {
 	first, inner map[string]int // pieces at a word's start, and behind it without their prefix
 	longest      int            // bytes of a piece
@@ -84,9 +84,9 @@ func newWordPiece(vocab map[string]int) (*wordPiece, error) {
 }
 
 func (w *wordPiece) split(word string, tokens []int) []int {
-	had := len(tokens)
+	before := len(tokens)
 	if utf8.RuneCountInString(word) > w.maxRunes {
-		return w.giveUp(tokens)
+		return w.appendUnknown(tokens)
 	}
 	pieces := w.first
 	for word != "" {
@@ -101,15 +101,15 @@ func (w *wordPiece) split(word string, tokens []int) []int {
 			}
 		}
 		if end == 0 {
-			return w.giveUp(tokens[:had])
+			return w.appendUnknown(tokens[:before])
 		}
 		word, pieces = word[end:], w.inner
 	}
 	return tokens
 }
 
-// giveUp encodes a word that the vocabulary cannot spell.
-func (w *wordPiece) giveUp(tokens []int) []int {
+// appendUnknown encodes a word that the vocabulary cannot spell.
+func (w *wordPiece) appendUnknown(tokens []int) []int {
 	if w.unknown < 0 {
 		return tokens
 	}

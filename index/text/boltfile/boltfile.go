@@ -43,14 +43,14 @@ const (
 	inlineSize = 16
 	minPage    = 1 << 10
 	maxPage    = 1 << 16
-	noList     = ^uint64(0) // what a meta names that has no list of free pages
+	noList     = ^uint64(0) // the list's page in a meta without a list of free pages
 )
 
 var order = binary.NativeEndian
 
-// Check reports whether every page that can be reached is there and says that it is itself, and whether the pages
-// that are called free are none of them. A file that is missing or empty is fine: bbolt makes a new one. One that
-// another process holds is not looked at: it changes, and opening it says who has it.
+// Check returns an error unless every reachable page exists and has its own number, and no reachable page is listed as
+// free. A missing or empty file is valid: bbolt makes a new one. A file that another process has locked is not checked:
+// it changes, and opening it reports the lock.
 func Check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,13 +96,13 @@ func checkPages(file []byte) error {
 	if !w.findMeta() {
 		return damaged("no valid meta page")
 	}
-	if err := w.below(w.root); err != nil {
+	if err := w.checkTree(w.root); err != nil {
 		return err
 	}
 	return w.freeList()
 }
 
-// walk is a file whose pages are looked at from its root on.
+// A walk checks the pages of a file from its root on.
 type walk struct {
 	file []byte
 	size uint64 // of a page
@@ -110,7 +110,7 @@ type walk struct {
 	// Of the newest valid meta.
 	root, pages, list uint64
 
-	seen map[uint64]bool // a page that is reached twice is a loop, or two trees grown together
+	seen map[uint64]bool // a page reached twice means a loop, or two trees that share a page
 }
 
 func damaged(format string, args ...any) error {
@@ -161,8 +161,8 @@ func (w *walk) page(id uint64, flags ...uint16) (p page, err error) {
 	return page{b: b[:(over+1)*w.size], unit: int(w.size), leaf: is == leafPage, count: int(order.Uint16(b[10:]))}, nil
 }
 
-// below checks a page and what hangs below it.
-func (w *walk) below(id uint64) error {
+// checkTree checks a page and the pages below it.
+func (w *walk) checkTree(id uint64) error {
 	p, err := w.page(id, branchPage, leafPage)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (w *walk) below(id uint64) error {
 		} else {
 			continue
 		}
-		if err := w.below(child); err != nil {
+		if err := w.checkTree(child); err != nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func bucket(id uint64, value []byte) (root uint64, err error) {
 	return 0, nil
 }
 
-// freeList checks that the pages that are called free are none that was reached, nor the list's own.
+// freeList checks that no page in the list of free pages was reached, or is part of the list.
 func (w *walk) freeList() error {
 	if w.list == noList {
 		return nil
