@@ -6,10 +6,10 @@ import (
 	"github.com/cairndb/cairn/oplog/filter"
 )
 
-// attributes holds the memories' own attributes for filters: for each name its distinct values, and for each value the
-// rows that have it. A row without attributes costs nothing. A row keeps its attributes until it dies: a correction
-// makes another row. One goroutine changes them. A reader looks up a name under the database's lock, and reads the rest
-// without it.
+// attributes holds the memories' own attributes for filters: for each name its distinct values, and for each value
+// the rows that have it. A row without attributes costs nothing. A row keeps its attributes until it dies: a
+// correction makes another row. One goroutine changes them. A reader looks up a name under the database's lock, and
+// reads the rest without it.
 type attributes struct {
 	named   map[string]*attribute
 	entries int // rows of all values together
@@ -30,8 +30,8 @@ type attributeValue struct {
 	capturing
 }
 
-// enter adds an attribute to a row, and returns its value.
-func (a *attributes) enter(named filter.Attribute, row uint32) *attributeValue {
+// add adds an attribute to a row, and returns its value.
+func (a *attributes) add(named filter.Attribute, row uint32) *attributeValue {
 	attr := a.named[named.Name]
 	if attr == nil {
 		if a.named == nil {
@@ -65,20 +65,20 @@ func newAttribute() *attribute {
 	return attr
 }
 
-// leave counts a row that died.
-func (a *attributes) leave() {
+// rowDied counts a row that died.
+func (a *attributes) rowDied() {
 	if a.entries > 0 {
 		a.dead++
 	}
 }
 
-// sweptAfter bounds the dead rows that stay in the lists: half of all entries, plus this number.
-const sweptAfter = 1024
+// sweepSlack bounds the dead rows that stay in the lists: half of all entries, plus this number.
+const sweepSlack = 1024
 
 // sweep removes dead rows from the lists once there are enough of them, and values without rows. Searches under way
 // keep the lists that they have.
 func (a *attributes) sweep(rows columnView) bool {
-	if a.dead < sweptAfter+a.entries/2 {
+	if a.dead < sweepSlack+a.entries/2 {
 		return false
 	}
 	old := a.named
@@ -87,7 +87,7 @@ func (a *attributes) sweep(rows columnView) bool {
 		for _, v := range *attr.values.Load() {
 			for _, row := range *v.rows.Load() {
 				if rows.died(row).Load() == 0 {
-					a.enter(filter.Attribute{Name: name, Value: v.Value}, row)
+					a.add(filter.Attribute{Name: name, Value: v.Value}, row)
 				}
 			}
 		}

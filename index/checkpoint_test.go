@@ -66,13 +66,13 @@ func moment(t *testing.T, dir string) (files map[string][]byte) {
 		return files, err
 	}
 	suite.Eventually(t, "the files to rest", func() bool {
-		one, err := look()
-		other, err2 := look()
+		first, err := look()
+		second, err2 := look()
 		if err := errors.Join(err, err2); err != nil && !errors.Is(err, os.ErrNotExist) { // one that was merged away meanwhile
 			t.Fatal(err)
 		}
-		files = one
-		return err == nil && err2 == nil && maps.EqualFunc(one, other, bytes.Equal)
+		files = first
+		return err == nil && err2 == nil && maps.EqualFunc(first, second, bytes.Equal)
 	})
 	return files
 }
@@ -173,16 +173,16 @@ func TestCheckpointWhileFollowing(t *testing.T) {
 
 	crashed := &replica{t: t, home: t.TempDir(), state: r.state}
 	writeTree(t, crashed.dir(), moment(t, r.dir()))
-	said := openings{attrs: map[string]int64{}}
+	logged := openings{attrs: map[string]int64{}}
 	var err error
 	if crashed.index, _, err = index.Open(t.Context(),
-		index.Config{Dir: crashed.dir(), State: crashed.state.State, Logger: slog.New(said)}); err != nil {
+		index.Config{Dir: crashed.dir(), State: crashed.state.State, Logger: slog.New(logged)}); err != nil {
 		t.Fatal(err)
 	}
 	defer crashed.index.Close()
 	sameAnswers(t, "after a crash", qs, crashed.answers(qs), want)
-	if n, ok := said.attrs["read"]; !ok || n > 10_000 {
-		t.Errorf("the checkpoint was of no use: %v", said.attrs)
+	if n, ok := logged.attrs["read"]; !ok || n > 10_000 {
+		t.Errorf("the checkpoint was of no use: %v", logged.attrs)
 	}
 	if !slices.ContainsFunc(want, func(a []line) bool { return len(a) > 0 }) {
 		t.Error("nothing is found")
@@ -199,13 +199,13 @@ func TestSealedCheckpoint(t *testing.T) {
 	l, qs := history(t, 500), questions()[:40]
 	r := openReplica(t)
 	r.index.Close()
-	said := openings{attrs: map[string]int64{}}
+	logged := openings{attrs: map[string]int64{}}
 	open := func(keys *seal.Ring) {
 		t.Helper()
-		clear(said.attrs)
+		clear(logged.attrs)
 		var err error
 		if r.index, _, err = index.Open(t.Context(),
-			index.Config{Dir: r.dir(), State: r.state.State, Keys: keys, Logger: slog.New(said)}); err != nil {
+			index.Config{Dir: r.dir(), State: r.state.State, Keys: keys, Logger: slog.New(logged)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,8 +226,8 @@ func TestSealedCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(keys)
-	if _, ok := said.attrs["read"]; !ok {
-		t.Errorf("its own checkpoint was of no use: %v", said.attrs)
+	if _, ok := logged.attrs["read"]; !ok {
+		t.Errorf("its own checkpoint was of no use: %v", logged.attrs)
 	}
 	sameAnswers(t, "sealed", qs, r.answers(qs), want)
 	r.index.Close()
@@ -247,13 +247,13 @@ func TestSealedCheckpoint(t *testing.T) {
 		t.Fatal(keys.Keys(), err)
 	}
 	open(keys)
-	if _, ok := said.attrs["read"]; !ok {
-		t.Errorf("the checkpoint was of no use under another key: %v", said.attrs)
+	if _, ok := logged.attrs["read"]; !ok {
+		t.Errorf("the checkpoint was of no use under another key: %v", logged.attrs)
 	}
 	sameAnswers(t, "under another key", qs, r.answers(qs), want)
 	r.index.Close()
 	open(nil)
-	if _, ok := said.attrs["read"]; ok {
+	if _, ok := logged.attrs["read"]; ok {
 		t.Error("a sealed checkpoint was read without keys")
 	}
 	sameAnswers(t, "without keys", qs, r.answers(qs), want)

@@ -124,17 +124,17 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		case w.hasNoRow():
 			if known {
 				del = append(del, d.markDead(old))
-				d.leaveSession(d.at(old).Session, m.Seq)
+				d.leaveSession(d.columnAt(old).Session, m.Seq)
 			}
 			d.bySeq.set(m.Seq, 0)
 			continue
-		case known && d.at(old).revision == m.Revision:
+		case known && d.columnAt(old).revision == m.Revision:
 			d.markRow(old)
-			d.at(old).update(m)
+			d.columnAt(old).update(m)
 			rows := d.cols.view()
 			if f := d.facet(facetOf(m)); f != rows.facet(old).Load() {
-				d.leave(&rows, old)
-				d.enter(&rows, old, f)
+				d.removeFromFacet(&rows, old)
+				d.addToFacet(&rows, old, f)
 			}
 			if w.unit != nil { // embedded after it was stored
 				d.vectors.Load().Put(old, w.code)
@@ -177,7 +177,7 @@ func (d *database) rowOf(seq oplog.Seq) (row uint32, ok bool) {
 	return n - 1, n != 0
 }
 
-func (d *database) at(row uint32) *column {
+func (d *database) columnAt(row uint32) *column {
 	s := d.cols.view()
 	return s.at(row)
 }
@@ -189,17 +189,17 @@ func (d *database) add(w *prepared, old uint32, corrected bool) (row uint32) {
 	}
 	rows := columnView{chunks: *d.cols.chunks.Load()}
 	col := rows.at(row)
-	d.describe(col, w)
+	d.fillColumn(col, w)
 	*rows.stops(row) = w.stops
-	d.enter(&rows, row, d.facet(facetOf(w.m)))
+	d.addToFacet(&rows, row, d.facet(facetOf(w.m)))
 	for _, a := range w.attributes {
-		d.markValue(a.Name, d.facets.attributes.enter(a, row))
+		d.markValue(a.Name, d.facets.attributes.add(a, row))
 	}
 	oldSession := uint32(0)
 	if corrected {
-		oldSession = d.at(old).Session
+		oldSession = d.columnAt(old).Session
 	}
-	d.join(col, w.m, oldSession)
+	d.joinSession(col, w.m, oldSession)
 	if w.unit != nil {
 		d.vectors.Load().Put(row, w.code)
 	}
@@ -221,8 +221,8 @@ func group(namespace string) uint32 {
 	return max(h.Sum32(), 1) // 0 belongs to no namespace
 }
 
-// describe fills a column from a memory.
-func (d *database) describe(col *column, w *prepared) {
+// fillColumn fills a column from a memory.
+func (d *database) fillColumn(col *column, w *prepared) {
 	m := w.m
 	d.namespace(m.Namespace)
 	col.seq, col.revision, col.updated = m.Seq, m.Revision, int64(m.Updated)
@@ -243,8 +243,8 @@ func (d *database) intern(s string) string {
 	return s
 }
 
-// join puts a row's memory into its session, and takes it out of the one that it was in before.
-func (d *database) join(col *column, m *oplog.Memory, oldSession uint32) {
+// joinSession puts a row's memory into its session, and takes it out of the one that it was in before.
+func (d *database) joinSession(col *column, m *oplog.Memory, oldSession uint32) {
 	if m.Session != "" {
 		_, col.Session = d.session(m.Namespace, m.Session)
 		d.count(col, uint64(col.Length))
@@ -262,8 +262,8 @@ func (d *database) join(col *column, m *oplog.Memory, oldSession uint32) {
 func (d *database) markDead(row uint32) uint32 {
 	rows := d.cols.view()
 	c := rows.at(row)
-	d.leave(&rows, row)
-	d.facets.attributes.leave()
+	d.removeFromFacet(&rows, row)
+	d.facets.attributes.rowDied()
 	rows.died(row).Store(d.seq)
 	d.markRow(row)
 	if v := d.vectors.Load(); v != nil {

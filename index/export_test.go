@@ -100,11 +100,12 @@ func Kept(x *Index, db oplog.DB) (sessions, speakers, entries int) {
 }
 
 // SweptAfter and AttributeEntries tell tests how many rows the lists of attributes hold.
-const SweptAfter = sweptAfter
+const SweptAfter = sweepSlack
 
 func AttributeEntries(x *Index, db oplog.DB) int { return x.database(db).facets.attributes.entries }
 
-// A Lag says how much of what searches find is not on disk yet, over all databases. A restart analyses that much again.
+// A Lag says how much of what searches find is not on disk yet, over all databases. A restart analyses that much
+// again.
 type Lag struct {
 	Bytes    int
 	Unsynced uint64 // changes

@@ -101,7 +101,7 @@ func newVerdicts(filter *Filter, f *facets) verdicts {
 	return verdicts{filter, f, v}
 }
 
-func (s *verdicts) done() { s.facets.verdicts.Put(s.verdict) }
+func (s *verdicts) release() { s.facets.verdicts.Put(s.verdict) }
 
 // passes reports whether the filter admits the rows of a facet.
 func (s *verdicts) passes(n uint32) bool {

@@ -25,14 +25,14 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// summed are the files of which every bit counts.
+// summed lists the files in which a checksum covers every bit.
 var summed = regexp.MustCompile(`^(checkpoint|rows|[.]zap)$`)
 
 // rootFile is Bleve's list of segments.
 const rootFile = "root.bolt"
 
-// lived is a home with an index that was closed, 401 records long.
-type lived struct {
+// A fixture holds a home with a closed index of 401 records.
+type fixture struct {
 	t          *testing.T
 	home       string
 	cfg        index.Config
@@ -43,10 +43,10 @@ type lived struct {
 	files      map[string][]string // by kind, below its index
 }
 
-func live(t *testing.T, keys *seal.Ring) *lived {
+func newFixture(t *testing.T, keys *seal.Ring) *fixture {
 	t.Helper()
 	all := history(t, 420).records
-	w := &lived{t: t, home: t.TempDir(), cfg: index.Config{Keys: keys}, records: all[:401], more: all[401:],
+	w := &fixture{t: t, home: t.TempDir(), cfg: index.Config{Keys: keys}, records: all[:401], more: all[401:],
 		qs: questions()[:12], files: map[string][]string{}}
 	r, _ := w.again()
 	r.openIndex()
@@ -78,27 +78,27 @@ func live(t *testing.T, keys *seal.Ring) *lived {
 	return w
 }
 
-// again is the home once more, with its state open, and what its index will say.
-func (w *lived) again() (r *replica, said *strings.Builder) {
+// again returns a copy of the home with its state open, and the log that its index will write.
+func (w *fixture) again() (r *replica, log *strings.Builder) {
 	w.t.Helper()
 	dir, err := os.MkdirTemp(w.t.TempDir(), "home") // end removes it: there are thousands
 	must(w.t, err)
-	r, said = &replica{t: w.t, home: dir, cfg: w.cfg}, &strings.Builder{}
-	r.cfg.Logger = slog.New(slog.NewTextHandler(said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	r, log = &replica{t: w.t, home: dir, cfg: w.cfg}, &strings.Builder{}
+	r.cfg.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	must(w.t, os.CopyFS(r.home, os.DirFS(w.home)))
 	r.state, err = statetest.Open(filepath.Join(r.home, "state"), state.Options{NoSync: true}, statetest.NewLog(w.records...))
 	must(w.t, err)
-	return r, said
+	return r, log
 }
 
-// end removes the home of a replica that is not needed any more.
+// end closes a replica and removes its home.
 func (r *replica) end() {
 	r.close()
 	must(r.t, os.RemoveAll(r.home))
 }
 
 // flip changes a bit of a file of a kind.
-func (w *lived) flip(r *replica, kind string, rng *rand.Rand) (path, what string) {
+func (w *fixture) flip(r *replica, kind string, rng *rand.Rand) (path, what string) {
 	w.t.Helper()
 	flip := rafttest.FlipOne
 	if kind == rootFile { // most of it is empty
@@ -109,13 +109,13 @@ func (w *lived) flip(r *replica, kind string, rng *rand.Rand) (path, what string
 	return path, fmt.Sprintf("bit %d of %s", flip(w.t, path, rng), name)
 }
 
-// each flips bits of files of each kind but one, plain and sealed, so many of each.
-func each(t *testing.T, few int, but string, try func(t *testing.T, w *lived, kind string, rng *rand.Rand) (end string)) {
+// each calls try for files of each kind but one, plain and sealed, with few flips of each.
+func each(t *testing.T, few int, but string, try func(t *testing.T, w *fixture, kind string, rng *rand.Rand) (end string)) {
 	if testing.Short() {
 		t.Skip("skipped in -short: opens files again and again, one after the other")
 	}
 	for name, keys := range map[string]*seal.Ring{"plain": nil, "sealed": seal.Ephemeral([]seal.Master{seal.NewMaster()})} {
-		w := live(t, keys)
+		w := newFixture(t, keys)
 		for _, kind := range slices.Sorted(maps.Keys(w.files)) {
 			if kind == but {
 				continue
@@ -138,8 +138,8 @@ func each(t *testing.T, few int, but string, try func(t *testing.T, w *lived, ki
 // that it cannot use, and answers words, vectors and filters as before.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
-	each(t, 2, "", func(t *testing.T, w *lived, kind string, rng *rand.Rand) string {
-		r, said := w.again()
+	each(t, 2, "", func(t *testing.T, w *fixture, kind string, rng *rand.Rand) string {
+		r, log := w.again()
 		defer r.end()
 		path, what := w.flip(r, kind, rng)
 		r.openIndex()
@@ -149,7 +149,7 @@ func TestFlippedBits(t *testing.T) {
 			len(found) == 0 && summed.MatchString(kind) {
 			t.Errorf("%s: it names %+v", what, found)
 		}
-		if said.Len() > 0 {
+		if log.Len() > 0 {
 			return rafttest.Healed
 		}
 		if summed.MatchString(kind) {
@@ -165,8 +165,8 @@ func TestFlippedBits(t *testing.T) {
 func TestFlippedBitsInUse(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	each(t, 1, rootFile, func(t *testing.T, w *lived, kind string, rng *rand.Rand) (end string) {
-		r, said := w.again()
+	each(t, 1, rootFile, func(t *testing.T, w *fixture, kind string, rng *rand.Rand) (end string) {
+		r, log := w.again()
 		defer r.end()
 		r.openIndex()
 		r.answers(w.qs)
@@ -178,19 +178,19 @@ func TestFlippedBitsInUse(t *testing.T) {
 		}
 		must(t, r.index.Verify(t.Context(), 0))
 		found := r.index.Damaged().Times(damage.Index) > 0
-		if found != strings.Contains(said.String(), "database=1") || kind == ".zap" && !found {
-			t.Errorf("%s: found %v, and it says %q", what, found, said)
+		if found != strings.Contains(log.String(), "database=1") || kind == ".zap" && !found {
+			t.Errorf("%s: found %v, and it says %q", what, found, log)
 		}
 		sameAnswers(t, what, w.qs, r.answers(w.qs), w.want)
 		r.apply(w.more, len(w.more))
 		sameAnswers(t, what+", and more", w.qs, r.answers(w.qs), w.then)
-		said.Reset()
+		log.Reset()
 		r.reopen()
 		sameAnswers(t, what+", and a restart", w.qs, r.answers(w.qs), w.then)
 		switch {
 		case found:
 			return rafttest.Healed
-		case said.Len() > 0:
+		case log.Len() > 0:
 			return "healed at the next start"
 		}
 		return rafttest.Dead
@@ -220,7 +220,7 @@ func (r *replica) overwrite(name string, change func([]byte)) {
 func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	w := live(t, nil)
+	w := newFixture(t, nil)
 	r, _ := w.again()
 	defer r.close()
 	r.openIndex()
@@ -254,8 +254,8 @@ func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
-	w := live(t, nil)
-	r, said := w.again()
+	w := newFixture(t, nil)
+	r, log := w.again()
 	defer r.close()
 	r.openIndex()
 	verify := func(want int64) {
@@ -267,16 +267,16 @@ func TestDamageUnderAnOpenIndexIsHealed(t *testing.T) {
 	}
 	named := func(file string) {
 		t.Helper()
-		if !strings.Contains(said.String(), "level=ERROR") || !strings.Contains(said.String(), file) {
-			t.Errorf("it says %q", said)
+		if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), file) {
+			t.Errorf("it says %q", log)
 		}
-		said.Reset()
+		log.Reset()
 	}
 	verify(0)
 	r.overwrite("*.zap", func(b []byte) { b[len(b)/3] ^= 1 })
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.index.Verify(gone, 0); !errors.Is(err, context.Canceled) || !r.index.Damaged().Healed() {
+	if err := r.index.Verify(cancelled, 0); !errors.Is(err, context.Canceled) || !r.index.Damaged().Healed() {
 		t.Errorf("cancelled: %v", err)
 	}
 	verify(1)

@@ -39,18 +39,18 @@ func newTrial(t *testing.T, known float32) *trial {
 	tr, l := &trial{r: openReplica(t)}, newLog(t)
 	var ops []oplog.Op
 	for i := range 1200 {
-		var said []string
+		var memory []string
 		for range 8 + rng.IntN(10) {
-			said = append(said, fmt.Sprintf("w%dx", words.Uint64()))
+			memory = append(memory, fmt.Sprintf("w%dx", words.Uint64()))
 		}
-		m, v := remember(fmt.Sprintf("m%04d", i), strings.Join(said, " ")), noise()
+		m, v := remember(fmt.Sprintf("m%04d", i), strings.Join(memory, " ")), noise()
 		m.Session, m.Speaker = fmt.Sprint("s", i/20), []string{"ada", "bob"}[i&1]
 		if i%4 == 1 {
 			question := noise()
 			for k := range v {
 				v[k] += known * question[k]
 			}
-			asked := append(said[2:4:4], fmt.Sprintf("w%dx", words.Uint64()), fmt.Sprintf("w%dx", words.Uint64()))
+			asked := append(memory[2:4:4], fmt.Sprintf("w%dx", words.Uint64()), fmt.Sprintf("w%dx", words.Uint64()))
 			tr.questions, tr.answers, tr.vectors = append(tr.questions, strings.Join(asked, " ")), append(tr.answers, m.RID), append(tr.vectors, question)
 		}
 		m.Vector = oplog.MakeVector(v)

@@ -287,9 +287,9 @@ func (in *question) neighbours(name string) (out []reached) {
 	return out
 }
 
-// byGraph sets the proximity of rows that name entities near the question's, and adds the best rows that no other
+// searchGraph sets the proximity of rows that name entities near the question's, and adds the best rows that no other
 // search found.
-func (in *question) byGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
+func (in *question) searchGraph(cands []rank.Candidate) ([]rank.Candidate, error) {
 	asked := text.AnalyzeQuery(in.q.Text)
 	slices.Sort(asked)
 	seeds := in.d.names.find(in.q.Text, in.q.Namespace, func(name string) bool { _, ok := in.view.Entity(in.db, name); return ok })

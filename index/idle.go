@@ -14,10 +14,10 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// A database whose index is closed costs a place in a table. A small one has no files: its index is made from the state
-// when a question comes, so that entries skip a closed one. An index with files is closed when a checkpoint has all of
-// it and nothing came since. Entries skip it as well, and defer the ids of the memories that they touch to the next
-// opening (opening.go). A start opens a few large indexes of those that were open, and leaves the others closed
+// A database whose index is closed costs a place in a table. A small one has no files: its index is made from the
+// state when a question comes, so that entries skip a closed one. An index with files is closed when a checkpoint has
+// all of it and nothing came since. Entries skip it as well, and defer the ids of the memories that they touch to the
+// next opening (opening.go). A start opens a few large indexes of those that were open, and leaves the others closed
 // (restart.go).
 //
 // Invariant: only the task that holds the turn of a database closes, feeds or replaces its index. Entries that Follow
@@ -193,7 +193,8 @@ func (x *Index) closeIdle(ctx context.Context) {
 	}
 }
 
-// closeUnused closes the indexes not used since a time. One with files that no checkpoint has is closed the next time.
+// closeUnused closes the indexes not used since a time. One with files that no checkpoint has is closed the next
+// time.
 func (x *Index) closeUnused(since time.Time) {
 	list := x.byUse()
 	excess := len(list) - x.cfg.MaxOpen

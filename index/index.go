@@ -27,8 +27,8 @@ type Config struct {
 	Logger *slog.Logger // nil: discards
 	Keys   *seal.Ring   // encrypts the files; nil: they are plain
 
-	// A database that was ever given this many memories or fewer has no files: its index is made from the state when a
-	// question comes. 0: all have files.
+	// A database that was ever given this many memories or fewer has no files: its index is made from the state when
+	// a question comes. 0: all have files.
 	Small    int
 	Idle     time.Duration  // after which an unused index is closed; 0: never
 	loading  func(oplog.DB) // for tests: called before a closed index is loaded
@@ -132,8 +132,8 @@ func (x *Index) rebuild(ctx context.Context) (oplog.Index, error) {
 	return at, err
 }
 
-// build makes the indexes of all databases from the state and replaces the searched ones by them. With adopt it reuses
-// the files of an earlier run.
+// build makes the indexes of all databases from the state and replaces the searched ones by them. With adopt it
+// reuses the files of an earlier run.
 func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err error) {
 	x.mu.Lock()
 	x.gen++
@@ -186,8 +186,8 @@ func (x *Index) build(ctx context.Context, adopt bool) (at oplog.Index, err erro
 	return at, nil
 }
 
-// load opens a database's index and fills it: from its checkpoint (revived), to which catchUp adds what came later, or
-// from the whole state.
+// load opens a database's index and fills it: from its checkpoint (revived), to which catchUp adds what came later,
+// or from the whole state.
 func (x *Index) load(ctx context.Context, v *state.View, info oplog.Database, gen int, dir string, files databaseFiles) (_ *database, revived bool, err error) {
 	epoch := v.Embedding(info.ID).Epoch
 	db, revived, err := x.open(v.Cluster(), info, gen, dir, files, files.Epoch == epoch)

@@ -125,12 +125,12 @@ func TestKilled(t *testing.T) {
 			statetest.NewLog(history(t, records).records...)); err != nil {
 			t.Fatal(err)
 		}
-		said := openings{attrs: map[string]int64{}}
-		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(said)}); err != nil {
+		logged := openings{attrs: map[string]int64{}}
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(logged)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := said.attrs["read"]; kill > 0 && !ok {
-			t.Errorf("kill %d: all of the state was read again: %v", kill, said.attrs)
+		if _, ok := logged.attrs["read"]; kill > 0 && !ok {
+			t.Errorf("kill %d: all of the state was read again: %v", kill, logged.attrs)
 		}
 		at, _ := r.state.Applied()
 		if kill == kills-1 || kill%4 == 3 {

@@ -8,8 +8,8 @@ import (
 )
 
 // A filter is evaluated before the scans: each test once for each distinct value of its attribute, or each facet. The
-// rows of values that pass are bits, which the scans test. Tests that need a row's column, such as its time, run on the
-// rows whose bits are set.
+// rows of values that pass are bits, which the scans test. Tests that need a row's column, such as its time, run on
+// the rows whose bits are set.
 
 // A part holds the rows that pass a part of a filter: a row passes if its bit is set and test returns true. Nil bits
 // count as all set, and a nil test admits every row.

@@ -17,8 +17,8 @@ type members struct {
 // membersSlack bounds a facet's list: it may hold as many rows without the facet as with it, plus this number.
 const membersSlack = 64
 
-// enter adds a live row's facet.
-func (d *database) enter(rows *columnView, row, facet uint32) {
+// addToFacet gives a live row a facet, adds it to the facet's list and counts it.
+func (d *database) addToFacet(rows *columnView, row, facet uint32) {
 	rows.facet(row).Store(facet)
 	k := rows.chunks[row/chunkRows]
 	k.live++
@@ -36,8 +36,8 @@ func (d *database) enter(rows *columnView, row, facet uint32) {
 	m.rows.Store(&list)
 }
 
-// leave subtracts a row that dies, or gets another facet, from its facet's count.
-func (d *database) leave(rows *columnView, row uint32) {
+// removeFromFacet subtracts a row that dies, or gets another facet, from its facet's count.
+func (d *database) removeFromFacet(rows *columnView, row uint32) {
 	at := row / chunkRows
 	if rows.chunks[at].live--; rows.chunks[at].live == 0 {
 		d.emptyChunks = append(d.emptyChunks, int(at))

@@ -9,15 +9,15 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// neighbours holds the rows nearest to the question's vector. It is empty if the question has no vector.
-type neighbours struct {
+// nearestRows holds the rows nearest to the question's vector. It is empty if the question has no vector.
+type nearestRows struct {
 	store *vector.Store
 	query *vector.Query
 	hits  []vector.Hit
 }
 
-// nearest looks for the rows nearest to the question's vector.
-func (in *question) nearest(pool vector.Pool) (near neighbours) {
+// searchVectors looks for the rows nearest to the question's vector.
+func (in *question) searchVectors(pool vector.Pool) (near nearestRows) {
 	store := in.d.vectors.Load()
 	if store == nil || in.cols.n == 0 || len(in.q.Vector) != store.Dim() || in.q.Epoch != nil && *in.q.Epoch != store.Epoch {
 		return near
@@ -36,11 +36,11 @@ func (in *question) nearest(pool vector.Pool) (near neighbours) {
 		ask.Among, ask.Most = in.candidateLists()
 	}
 	q := store.Ask(unit, ask)
-	return neighbours{store, q, store.Search(q, pool)}
+	return nearestRows{store, q, store.Search(q, pool)}
 }
 
 // join adds the nearest rows to candidates, and the similarity of those already found.
-func (n neighbours) join(cands []rank.Candidate, pool vector.Pool, parallel bool) []rank.Candidate {
+func (n nearestRows) join(cands []rank.Candidate, pool vector.Pool, parallel bool) []rank.Candidate {
 	if n.store == nil {
 		return cands
 	}
@@ -85,7 +85,7 @@ func (in *question) newestRows(cands []rank.Candidate) []rank.Candidate {
 		}
 		return len(cands) == in.q.K
 	}
-	if rows, few := in.fewOfFacets(); few {
+	if rows, few := in.fewFacetRows(); few {
 		for _, row := range rows {
 			if add(row) {
 				break
@@ -101,8 +101,9 @@ func (in *question) newestRows(cands []rank.Candidate) []rank.Candidate {
 	return cands
 }
 
-// fewOfFacets returns the rows that pass the filters, the newest first, if those of the facets that may pass are few.
-func (in *question) fewOfFacets() (rows []uint32, few bool) {
+// fewFacetRows returns the rows that pass the filters, the newest first, if those of the facets that may pass are
+// few.
+func (in *question) fewFacetRows() (rows []uint32, few bool) {
 	if in.all {
 		return nil, false
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // Opening a closed index may take long. The answers to all writes wait for Follow, so Follow must not wait for an
-// opening: the index is loaded without the turn of its database, and Follow defers to the opening what comes meanwhile.
-// Searches wait until the opening has applied that, so that a question after an answered write finds it. An entry that
-// touches a closed index does not open it. It defers the ids of its memories to the next opening, by a question or,
-// when much is deferred, by a task in the background.
+// opening: the index is loaded without the turn of its database, and Follow defers to the opening what comes
+// meanwhile. Searches wait until the opening has applied that, so that a question after an answered write finds it.
+// An entry that touches a closed index does not open it. It defers the ids of its memories to the next opening, by a
+// question or, when much is deferred, by a task in the background.
 
 // Bounds of what is deferred to openings. Beyond them the index is opened in the background.
 const (
@@ -23,8 +23,8 @@ const (
 	maxBehind      = 50_000  // records of the log that the next start would have to read
 )
 
-// An opening is a closed index that is being opened, or to which entries deferred something. mu of the index guards its
-// fields.
+// An opening is a closed index that is being opened, or to which entries deferred something. mu of the index guards
+// its fields.
 type opening struct {
 	begun    bool        // a task opens it
 	soon     bool        // a background task is going to open it
@@ -84,8 +84,8 @@ func (x *Index) pin(id oplog.DB) (*database, error) {
 
 func (d *database) release() { d.users.Add(-1) }
 
-// begin notes that a closed index is being opened. It returns the opening under way, if there is one; mine is true when
-// the caller is to open it.
+// begin notes that a closed index is being opened. It returns the opening under way, if there is one; mine is true
+// when the caller is to open it.
 func (x *Index) begin(id oplog.DB) (o *opening, mine bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -181,7 +181,8 @@ func (x *Index) deferTo(id oplog.DB, list memories) bool {
 	return true
 }
 
-// lockOpened locks the turn of a database once its index is not being opened, and returns the function that unlocks it.
+// lockOpened locks the turn of a database once its index is not being opened, and returns the function that unlocks
+// it.
 func (x *Index) lockOpened(id oplog.DB) (end func()) {
 	for {
 		turn := x.turn(id)
@@ -218,8 +219,8 @@ func (x *Index) awaitOpenings() {
 	}
 }
 
-// openNow opens an index and applies what was deferred to it. It returns the index in use, or nil when there is no such
-// database.
+// openNow opens an index and applies what was deferred to it. It returns the index in use, or nil when there is no
+// such database.
 func (x *Index) openNow(id oplog.DB, o *opening) (d *database, err error) {
 	turn := x.turn(id)
 	turn.Lock() // its holder may be opening the index, or replacing it

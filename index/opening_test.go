@@ -13,10 +13,10 @@ import (
 // records up to where the files are complete; and the next question and the next start have the new entries.
 func TestOpeningAnIndexHoldsUpNoWrite(t *testing.T) {
 	t.Parallel()
-	for by, left := range map[string]int{"a question": 0, "a question behind entries": 0, "much that was left": 5} {
+	for by, deferred := range map[string]int{"a question": 0, "a question behind entries": 0, "much that was left": 5} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
-			holdsUpNoWrite(t, by == "a question", left)
+			holdsUpNoWrite(t, by == "a question", deferred)
 		})
 	}
 }

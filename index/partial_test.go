@@ -37,14 +37,14 @@ func TestCancelledFollow(t *testing.T) {
 	l.add(1, remember("late", "kestrel"))
 	l.add(1, remember("later", "plover"))
 	out := r.take(l.records)
-	rest := len(out) - 2
-	must(t, r.index.Follow(t.Context(), out[:rest]))
+	cut := len(out) - 2
+	must(t, r.index.Follow(t.Context(), out[:cut]))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := r.index.Follow(cancelled, out[rest:rest+1]); !errors.Is(err, context.Canceled) {
+	if err := r.index.Follow(cancelled, out[cut:cut+1]); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a cancelled step: got %v", err)
 	}
-	if err := r.index.Follow(t.Context(), out[rest+1:]); !errors.Is(err, index.ErrPartial) {
+	if err := r.index.Follow(t.Context(), out[cut+1:]); !errors.Is(err, index.ErrPartial) {
 		t.Errorf("the step after a cancelled one: got %v, want %v", err, index.ErrPartial)
 	}
 	r.reopen()

@@ -142,12 +142,12 @@ func (r *checkpointLoader) record(e *sectionReader, row uint32) error {
 	}
 	c.Speaker = r.speakers[speaker]
 	if known {
-		r.d.leave(&r.columns, row)
+		r.d.removeFromFacet(&r.columns, row)
 	} else if session != 0 {
 		r.d.count(c, uint64(c.Length))
 		r.d.enterSession(session, c.seq)
 	}
-	r.d.enter(&r.columns, row, r.facets[face])
+	r.d.addToFacet(&r.columns, row, r.facets[face])
 	r.columns.died(row).Store(0)
 	r.d.bySeq.set(c.seq, row+1)
 	if row < r.from {
@@ -184,8 +184,8 @@ func (r *checkpointLoader) removeDead(row uint32) {
 		return
 	}
 	c := r.columns.at(row)
-	r.d.leave(&r.columns, row)
-	r.d.facets.attributes.leave()
+	r.d.removeFromFacet(&r.columns, row)
+	r.d.facets.attributes.rowDied()
 	r.columns.died(row).Store(1)
 	if c.Session != 0 {
 		r.d.count(c, -uint64(c.Length))
@@ -220,7 +220,7 @@ func (r *checkpointLoader) attributes(e *sectionReader, n uint32) {
 			if e.err != nil {
 				return
 			}
-			v = r.d.facets.attributes.enter(filter.Attribute{Name: name, Value: value}, row)
+			v = r.d.facets.attributes.add(filter.Attribute{Name: name, Value: value}, row)
 		}
 		if v != nil {
 			r.p.values = append(r.p.values, valueOf{name, v})

@@ -128,22 +128,22 @@ func TestWhatWasForgottenLeaves(t *testing.T) {
 	t.Parallel()
 	suite.NotShort(t, "thousands of batches, one after the other")
 	r, l := openReplica(t), newLog(t)
-	said := func(rid, session, speaker, namespace string) *oplog.Remember {
+	memory := func(rid, session, speaker, namespace string) *oplog.Remember {
 		op := remember(rid, "a castle with towers")
 		op.Session, op.Speaker, op.Namespace = session, speaker, namespace
 		return op
 	}
-	l.add(1, said("stays", "first", "Ada", "default"))
+	l.add(1, memory("stays", "first", "Ada", "default"))
 	for space := range 4 {
 		for i := range 1000 {
 			of := fmt.Sprint(space, "-", i)
-			l.add(1, said("gone "+of, "session "+of, "speaker "+of, fmt.Sprint("space ", space)))
+			l.add(1, memory("gone "+of, "session "+of, "speaker "+of, fmt.Sprint("space ", space)))
 		}
 		for i := range 1000 {
 			l.add(1, &oplog.Forget{RID: fmt.Sprint("gone ", space, "-", i), At: oplog.At(now)})
 		}
 	}
-	l.add(1, said("last", "first", "Ada", "default"))
+	l.add(1, memory("last", "first", "Ada", "default"))
 	r.apply(l.records[:1], 1)
 	r.ask(index.Query{Text: "castle", K: 5}) // opens it
 	r.apply(l.records[1:], 1)

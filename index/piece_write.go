@@ -8,9 +8,9 @@ import (
 
 const endOfRows = ^uint32(0)
 
-// A pieceWriter holds one database as it was between two steps of Follow, and writes a piece of its checkpoint. Atomic
-// fields may be newer by the time they are written; the entries that changed them come after the checkpoint's index,
-// and the next start applies them again.
+// A pieceWriter holds one database as it was between two steps of Follow, and writes a piece of its checkpoint.
+// Atomic fields may be newer by the time they are written; the entries that changed them come after the checkpoint's
+// index, and the next start applies them again.
 type pieceWriter struct {
 	piece
 	cols     columnView

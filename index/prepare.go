@@ -46,7 +46,7 @@ func (d *database) prepare(changes []change) (work []prepared, replaced bool) {
 		if c.hasNoRow() {
 			continue
 		}
-		if known && d.at(old).revision == c.m.Revision {
+		if known && d.columnAt(old).revision == c.m.Revision {
 			if store := d.vectors.Load(); len(c.vec) > 0 && (store == nil || !store.Has(old)) {
 				fresh = append(fresh, i)
 			}

@@ -10,8 +10,8 @@ import (
 )
 
 // Remake rebuilds the files of databases from the state: of the given ones, from which something was purged, and of
-// those in which Verify found damage. Afterwards no file holds what was erased before it began. Meanwhile the old files
-// are searched and follow the log.
+// those in which Verify found damage. Afterwards no file holds what was erased before it began. Meanwhile the old
+// files are searched and follow the log.
 func (x *Index) Remake(ctx context.Context, purged []oplog.DB) error {
 	x.remakes.Lock()
 	defer x.remakes.Unlock()

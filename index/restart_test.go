@@ -95,24 +95,24 @@ func TestRestartKeepsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	var err error
-	said := openings{attrs: map[string]int64{}}
+	logged := openings{attrs: map[string]int64{}}
 	open := func() {
 		t.Helper()
-		clear(said.attrs)
-		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(said)}); err != nil {
+		clear(logged.attrs)
+		if r.index, _, err = index.Open(t.Context(), index.Config{Dir: r.dir(), State: r.state.State, Logger: slog.New(logged)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	open()
-	if n, ok := said.attrs["read"]; !ok || n != 2 {
-		t.Errorf("from a checkpoint: %v, want 2 read", said.attrs)
+	if n, ok := logged.attrs["read"]; !ok || n != 2 {
+		t.Errorf("from a checkpoint: %v, want 2 read", logged.attrs)
 	}
 	r.settle()
 	r.index.Close()
 	must(t, os.Remove(filepath.Join(r.dir(), "checkpoint")))
 	open()
-	if n := said.attrs["kept"]; n != 499 {
-		t.Errorf("without a checkpoint: %v, want 499 kept", said.attrs)
+	if n := logged.attrs["kept"]; n != 499 {
+		t.Errorf("without a checkpoint: %v, want 499 kept", logged.attrs)
 	}
 	if got := r.found("drawer"); !slices.Equal(got, []string{"m7"}) {
 		t.Errorf("drawer: %v", got)

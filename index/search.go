@@ -71,7 +71,7 @@ func (x *Index) withQuestion(db oplog.DB, f Filter, visit func(in *question)) er
 			visit(in)
 			return nil
 		})
-		in.verdicts.done()
+		in.verdicts.release()
 		if err != nil || edits == d.edits.Load() && edits%2 == 0 {
 			return err
 		}
@@ -116,7 +116,7 @@ func (x *Index) search(ctx context.Context, d *database, db oplog.DB, q Query) (
 			}
 			return err
 		})
-		in.verdicts.done()
+		in.verdicts.release()
 		if err != nil {
 			return nil, info, err
 		}
@@ -138,8 +138,8 @@ type scratch struct {
 	bitmaps
 }
 
-// A question is a query's view of a database at one moment; it implements rank.Corpus. It holds no lock: columns never
-// move, and the atomic fields say which rows were alive at the moment.
+// A question is a query's view of a database at one moment; it implements rank.Corpus. It holds no lock: columns
+// never move, and the atomic fields say which rows were alive at the moment.
 type question struct {
 	d           *database
 	q           *Query
@@ -182,20 +182,20 @@ func (d *database) capture(q *Query) *question {
 func (in *question) answer(pool vector.Pool, parallel bool) ([]Hit, Info, error) {
 	var ranking rank.Question
 	var cands []rank.Candidate
-	var near neighbours
+	var near nearestRows
 	var err error
-	words := func() { ranking, cands, err = in.byWords(in.findTimeRows()) }
+	words := func() { ranking, cands, err = in.searchWords(in.findTimeRows()) }
 	if parallel && in.q.Text != "" && len(in.q.Vector) > 0 && in.cols.n >= parallelRows {
-		pool.RunBoth(words, func() { near = in.nearest(pool) }) // byWords does not use the view, which is this goroutine's own
+		pool.RunBoth(words, func() { near = in.searchVectors(pool) }) // the view is this goroutine's: searchWords does not use it
 	} else if words(); err == nil {
-		near = in.nearest(pool)
+		near = in.searchVectors(pool)
 	}
 	if err != nil {
 		return nil, Info{}, err
 	}
 	cands = near.join(cands, pool, parallel)
 	if in.q.Expand {
-		if cands, err = in.byGraph(cands); err != nil {
+		if cands, err = in.searchGraph(cands); err != nil {
 			return nil, Info{}, err
 		}
 	}
@@ -337,14 +337,14 @@ func (in *question) likeness() func(a, b uint32) float64 {
 	}
 }
 
-// byWords finds the rows that have words of the question, and the statistics for weighing the words.
-func (in *question) byWords(words string) (rank.Question, []rank.Candidate, error) {
+// searchWords finds the rows that have words of the question, and the statistics for weighing the words.
+func (in *question) searchWords(words string) (rank.Question, []rank.Candidate, error) {
 	keep := in.Keep
 	if in.all { // the text index itself leaves out dead rows
 		keep = func(row uint32) bool { return row < in.cols.n }
 	}
 	if stops := text.Stops(words); stops != 0 && text.StopsAlone(words) {
-		ranking, cands := in.byStops(stops)
+		ranking, cands := in.searchStops(stops)
 		return ranking, cands, nil
 	}
 	found := &in.found

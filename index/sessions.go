@@ -10,8 +10,8 @@ import (
 // A sessionName identifies a conversation within a database.
 type sessionName struct{ namespace, session string }
 
-// A session is one conversation: the sequence numbers of its memories that have rows. Its content depends on the state
-// alone, not on when an index saw memories come, move or go.
+// A session is one conversation: the sequence numbers of its memories that have rows. Its content depends on the
+// state alone, not on when an index saw memories come, move or go.
 type session struct {
 	sessionName
 	members atomic.Pointer[[]uint64] // ascending; replaced, or extended beyond what a reader sees
@@ -113,7 +113,7 @@ func (d *database) reorderSessions() {
 	for id, moves := range d.moves {
 		isMember := func(seq uint64) bool {
 			row, ok := d.rowOf(oplog.Seq(seq))
-			return ok && d.at(row).Session == id
+			return ok && d.columnAt(row).Session == id
 		}
 		s := d.sessions[id]
 		d.setMembers(s, applyMoves(*s.members.Load(), slices.DeleteFunc(moves.joined, func(seq uint64) bool { return !isMember(seq) }),

@@ -62,8 +62,9 @@ func changesEmbedder(op oplog.Op) bool {
 	return false
 }
 
-// countPassed counts the memories that entries defer to a closed index. A change of an old memory may change the count
-// either way: then the count is forgotten, and the next caller of WithVectors opens the index. mu of the index is held.
+// countPassed counts the memories that entries defer to a closed index. A change of an old memory may change the
+// count either way: then the count is forgotten, and the next caller of WithVectors opens the index. mu of the index
+// is held.
 func (x *Index) countPassed(id oplog.DB, list memories) {
 	c, ok := x.counted[id]
 	if !ok {

@@ -13,7 +13,7 @@ import (
 // and after a restart and a crash, and every database answers as before, with the last entries.
 func TestAStartOpensFew(t *testing.T) {
 	t.Parallel()
-	const dbs, most = 14, 8
+	const dbs, maxOpen = 14, 8
 	l := newLog(t)
 	for db := range oplog.DB(dbs) {
 		if db > 0 {
@@ -54,7 +54,7 @@ func TestAStartOpensFew(t *testing.T) {
 	}
 	r.reopen()
 	write()
-	check("after a start", most)
+	check("after a start", maxOpen)
 	r.closeAll()
 	write()
 	if n := index.OpenNow(r.index); n > 0 {
@@ -62,11 +62,11 @@ func TestAStartOpensFew(t *testing.T) {
 	}
 	killed := r.killed(t)
 	r.reopen()
-	check("entries had passed closed ones by, and a restart", most)
+	check("entries had passed closed ones by, and a restart", maxOpen)
 	r.index.Close()
 	killed()
 	r.openIndex()
-	check("entries had passed closed ones by, and a crash", most)
+	check("entries had passed closed ones by, and a crash", maxOpen)
 	suite.Eventually(t, "counts of closed indexes", func() bool {
 		r.closeAll()
 		for db := range oplog.DB(dbs) {

@@ -19,9 +19,9 @@ type stopRow struct {
 	worth float64 // of its kinds; rare ones are worth more
 }
 
-// byStops finds the rows that have words of these kinds, each of which is a term of the question. The text index knows
-// how many rows there are.
-func (in *question) byStops(asked uint64) (rank.Question, []rank.Candidate) {
+// searchStops finds the rows that have words of these kinds, each of which is a term of the question. The text index
+// knows how many rows there are.
+func (in *question) searchStops(asked uint64) (rank.Question, []rank.Candidate) {
 	q := in.rankQuestion(in.d.words.Totals(in.groups()...))
 	var counts [64]uint64 // rows, by kind
 	var rows []stopRow

@@ -15,8 +15,8 @@ import (
 )
 
 // Verify compares the text indexes' files of the open databases with their checksums, as opening them did: a disk may
-// change a bit of a file while it is searched. It pauses after each piece of a file. If a file differs, the files of its
-// database are rebuilt from the state, as after a purge.
+// change a bit of a file while it is searched. It pauses after each piece of a file. If a file differs, the files of
+// its database are rebuilt from the state, as after a purge.
 func (x *Index) Verify(ctx context.Context, pause time.Duration) error {
 	x.mu.RLock()
 	dbs := slices.Sorted(maps.Keys(x.dbs))
@@ -51,8 +51,8 @@ func (x *Index) Verify(ctx context.Context, pause time.Duration) error {
 // Damaged returns the files in which damage was found since Open, by Verify or when they were opened.
 func (x *Index) Damaged() *damage.Files { return &x.damaged }
 
-// Noticed returns a channel that receives when a search or a merge of segments meets damage. The receiver calls Verify;
-// until then the index merges nothing in that database.
+// Noticed returns a channel that receives when a search or a merge of segments meets damage. The receiver calls
+// Verify; until then the index merges nothing in that database.
 func (x *Index) Noticed() <-chan struct{} { return x.noticed }
 
 func (x *Index) noticeDamage(err error) {

@@ -18,9 +18,9 @@ func TestTheLogBehindACheckpointIsDamaged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
 	l, qs := history(t, 200), questions()[:20]
-	whole := openReplica(t)
-	whole.apply(l.records, 50)
-	want := whole.answers(qs)
+	undamaged := openReplica(t)
+	undamaged.apply(l.records, 50)
+	want := undamaged.answers(qs)
 	missed := l.records[len(l.records)/2:]
 	for name, damage := range map[string]func(t *testing.T, r *replica){
 		"what the state knows of records": func(t *testing.T, r *replica) {

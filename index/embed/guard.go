@@ -42,8 +42,8 @@ func (g *Guard) State() State {
 	return State{g.breaker.State(), g.asked.Load(), g.known.Load()}
 }
 
-// Embed returns a vector for each text as Embedder does, as far as the time allows. The other texts have none, and err
-// says why.
+// Embed returns a vector for each text as Embedder does, as far as the time allows. The other texts have none, and
+// err says why.
 func (g *Guard) Embed(ctx context.Context, timeout time.Duration, texts []string) ([][]float32, error) {
 	return g.embed(ctx, timeout, texts, g.embedder.Embed)
 }

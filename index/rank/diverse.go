@@ -10,8 +10,8 @@ const (
 )
 
 // Diverse selects k rows of a ranking by maximal marginal relevance: each time the one with the greatest
-// merit·composite − (1−merit)·likeness to the most similar row selected before. Rows nearly the same as a selected one
-// are left out. like returns 0 to 1. Rows keep their scores; Parts.Alike is that likeness.
+// merit·composite − (1−merit)·likeness to the most similar row selected before. Rows nearly the same as a selected
+// one are left out. like returns 0 to 1. Rows keep their scores; Parts.Alike is that likeness.
 func Diverse(ranked []Scored, k int, like func(a, b uint32) float64) (out []Scored) {
 	pool := slices.Clone(ranked[:min(len(ranked), 10*k, diversePool)])
 	beyondPool := ranked[len(pool):]

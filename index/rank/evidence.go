@@ -7,7 +7,8 @@ import (
 	"github.com/cairndb/cairn/index/exact"
 )
 
-// A Ranker orders answers, one at a time: one goroutine at a time may use it. It keeps its buffers for the next answer.
+// A Ranker orders answers, one at a time: one goroutine at a time may use it. It keeps its buffers for the next
+// answer.
 type Ranker struct {
 	Tally Tally // of the last answer
 
@@ -112,8 +113,8 @@ func (r *Ranker) rarity(t Term) float64 {
 	return float64(idf * math.Sqrt(idf))
 }
 
-// forget drops every reference to the question and the corpus, so that an idle ranker holds none of them.
-func (r *Ranker) forget() {
+// release drops every reference to the question and the corpus, so that an idle ranker holds none of them.
+func (r *Ranker) release() {
 	clear(r.entries)
 	r.q, r.corpus, r.cands, r.about = Question{}, nil, nil, subject{}
 }

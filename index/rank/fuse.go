@@ -29,15 +29,15 @@ var spreadShares = [...]float64{1, .25, .125}
 
 // fuse brings vectors and graph into the relevance.
 //
-// A vector can lift a row and never lowers one. The part of a cosine that a row's own words explain is subtracted. The
-// residual is compared with the middle and the spread of the residuals of the rows that words found. A row stands out
-// the more, the less likely chance is to bring so many rows so high. When chance would never bring a question's best
-// row, the model knows something about the question, and its other rows need less to stand out. So vectors without
-// knowledge lift next to nothing, vectors that repeat the words lift little, and good ones decide. Nothing about the
-// model has to be learned or replicated.
+// A vector can lift a row and never lowers one. The part of a cosine that a row's own words explain is subtracted.
+// The residual is compared with the middle and the spread of the residuals of the rows that words found. A row stands
+// out the more, the less likely chance is to bring so many rows so high. When chance would never bring a question's
+// best row, the model knows something about the question, and its other rows need less to stand out. So vectors
+// without knowledge lift next to nothing, vectors that repeat the words lift little, and good ones decide. Nothing
+// about the model has to be learned or replicated.
 //
-// Rows without relevance by words are ordered below all others, by their cosines, unless they stand out. The vectors of
-// a hashed embedder repeat the words and are weaker: they only order those rows.
+// Rows without relevance by words are ordered below all others, by their cosines, unless they stand out. The vectors
+// of a hashed embedder repeat the words and are weaker: they only order those rows.
 func (r *Ranker) fuse() {
 	vectors, graph, words := false, false, false
 	for i := range r.entries {
@@ -55,7 +55,7 @@ func (r *Ranker) fuse() {
 		if lifts {
 			r.findOutliers()
 		}
-		r.fill()
+		r.fillUnmatched()
 		if lifts {
 			r.lift()
 		}
@@ -177,8 +177,8 @@ func (r *Ranker) background() (b background) {
 	return b
 }
 
-// fill orders the rows that words left without relevance below all others.
-func (r *Ranker) fill() {
+// fillUnmatched orders the rows that words left without relevance below all others.
+func (r *Ranker) fillUnmatched() {
 	floor := 1.0
 	for i := range r.entries {
 		if rel := r.entries[i].relevance; rel > 0 {

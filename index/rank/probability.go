@@ -7,9 +7,9 @@ import (
 )
 
 // A score is the probability that its row answers the question. Rows are ordered by their composite first; what that
-// order, the leads in it and the question's words say is turned into a probability by one logistic function, which was
-// fitted on the development sets (DESIGN.md). Evidence is the share of the question's words that the row has, alone or
-// with the exchange that it is part of, or how far its vector stands out.
+// order, the leads in it and the question's words say is turned into a probability by one logistic function, which
+// was fitted on the development sets (DESIGN.md). Evidence is the share of the question's words that the row has,
+// alone or with the exchange that it is part of, or how far its vector stands out.
 const (
 	anyRow        = -2.1 // log odds of a row without evidence
 	byEvidence    = 1.0

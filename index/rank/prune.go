@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// When a question has words alone and no row belongs to a session, a row's score does not depend on other rows, and its
-// frequencies and length bound it. Only the rows that may be among the K best then become entries: a tenth of a
+// When a question has words alone and no row belongs to a session, a row's score does not depend on other rows, and
+// its frequencies and length bound it. Only the rows that may be among the K best then become entries: a tenth of a
 // thousand or fewer. The columns of the others are not read.
 
 // pruning holds the buffers for that.
@@ -38,8 +38,8 @@ func (r *Ranker) independent() bool {
 	return !slices.ContainsFunc(r.cands, func(c Candidate) bool { return c.TF == nil || c.HasVector || c.Graph > 0 })
 }
 
-// prune leaves out the candidates that cannot be among the K best. It scores the K candidates with the highest bounds:
-// the least of these scores is the threshold that the bounds of the others have to reach.
+// prune leaves out the candidates that cannot be among the K best. It scores the K candidates with the highest
+// bounds: the least of these scores is the threshold that the bounds of the others have to reach.
 func (r *Ranker) prune() {
 	all, k := r.cands, r.q.K
 	clear(r.lengths[:])

@@ -121,7 +121,7 @@ type Scored struct {
 // in or near it, no likeness to it and no relation to what it names is not an answer.
 func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus) []Scored {
 	r.begin(q, set, cands, corpus)
-	defer r.forget()
+	defer r.release()
 	if r.independent() {
 		r.prune()
 	}
@@ -129,7 +129,7 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	r.addNeighbours()
 	r.relevance()
 	r.fuse()
-	r.matching()
+	r.dropUnmatched()
 	top := r.best()
 	out := make([]Scored, len(top))
 	for i, c := range top {
@@ -159,8 +159,8 @@ func (r *Ranker) Rank(q Question, set Settings, cands []Candidate, corpus Corpus
 	return out
 }
 
-// matching drops the entries that do not match the question.
-func (r *Ranker) matching() {
+// dropUnmatched drops the entries that do not match the question.
+func (r *Ranker) dropUnmatched() {
 	r.Tally = Tally{Considered: len(r.entries) + r.pruned}
 	n := 0
 	for i := range r.entries {
@@ -179,7 +179,7 @@ func (r *Ranker) matching() {
 		}
 		n++
 	}
-	clear(r.entries[n:]) // forget clears r.entries only
+	clear(r.entries[n:]) // release clears r.entries only
 	r.entries = r.entries[:n]
 	r.Tally.Matched = n + r.pruned
 }

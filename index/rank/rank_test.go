@@ -56,7 +56,7 @@ func (s shelf) SessionLength(id uint32) (sum float64) {
 	return sum
 }
 
-// Rank ranks with room of its own.
+// Rank ranks with a Ranker of its own.
 func Rank(q Question, set Settings, cands []Candidate, c Corpus) []Scored {
 	return new(Ranker).Rank(q, set, withLengths(cands, c), c)
 }

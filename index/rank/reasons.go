@@ -51,8 +51,8 @@ func (r *Ranker) timeAlone(c *Candidate) bool {
 	return time
 }
 
-// why returns a row's reasons, in the order that clients know. Recency and importance are reasons only when they moved
-// the row. asked is the time in the question's own words. timeAlone says that the row has no other word of the
+// why returns a row's reasons, in the order that clients know. Recency and importance are reasons only when they
+// moved the row. asked is the time in the question's own words. timeAlone says that the row has no other word of the
 // question.
 func why(p *Parts, c *Candidate, moved movedBy, asked string, timeAlone bool) (out []string) {
 	if p.Vector > .5 {
@@ -113,8 +113,8 @@ type Hint struct {
 const unsure = .5
 
 // Hints say how to ask better when confidence is low; a sure answer and a list get none. created holds the times of the
-// answer's rows, in microseconds. The hints name those of the entities that the question does not name; named returns them, and
-// is called if there are hints at all.
+// answer's rows, in microseconds. The hints name those of the entities that the question does not name. named returns
+// the entities, and is called only if there are hints.
 func Hints(question string, top []Scored, created []int64, named func() []string) (out []Hint) {
 	asked := " " + strings.Join(words(question), " ") + " "
 	if Confidence(top) >= unsure || asked == "  " {

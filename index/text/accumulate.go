@@ -11,8 +11,8 @@ import (
 // processor's nearest cache.
 //
 // The sums are whole numbers: each part is scaled and rounded up. So a row's sum is an upper bound of its score, a
-// little above it, and says which few rows may be among the best. Only those are scored exactly. As in MaxScore, terms
-// that cannot lift a row over the threshold by themselves are added to rows of other terms only.
+// little above it, and says which few rows may be among the best. Only those are scored exactly. As in MaxScore,
+// terms that cannot lift a row over the threshold by themselves are added to rows of other terms only.
 const (
 	windowBits  = pageBits
 	windowRows  = 1 << windowBits
@@ -126,7 +126,8 @@ func (s *search) orderTerms() {
 	slices.SortFunc(a.cursors, func(x, y cursor) int { return cmp.Or(cmp.Compare(x.span, y.span), cmp.Compare(x.order, y.order)) })
 }
 
-// window adds up the rows of a window. Terms that are not essential are added only to rows that have an essential one.
+// window adds up the rows of a window. Terms that are not essential are added only to rows that have an essential
+// one.
 func (a *accumulator) window(cursors []cursor, w uint32) {
 	i, end := 0, (w%spanWindows+1)<<windowBits
 	for ; i < len(cursors) && cursors[i].order < a.essential; i++ {

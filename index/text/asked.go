@@ -12,8 +12,8 @@ type AskedTime struct {
 	Year  int // parts of a date that the question names; zero: not named
 	Month time.Month
 	Day   int
-	// The span is From ≤ time < To, in microseconds and UTC. A relative date counts from the moment of the question, a
-	// month without a year is the last one of that name, and weeks begin on Monday.
+	// The span is From ≤ time < To, in microseconds and UTC. A relative date counts from the moment of the question,
+	// a month without a year is the last one of that name, and weeks begin on Monday.
 	From, To int64
 	Since    bool   // nothing from before the span can answer
 	Why      string // "from last week", "since Monday"
@@ -43,8 +43,8 @@ func (a *AskedTime) ContainsDay(day int32, exact bool) bool {
 }
 
 // ParseAskedTime reads the time that a question asks about. now is the question's moment in microseconds. Of several
-// dates the last one counts, or the two that bound a span; without a date the first relative date counts. It is a pure
-// function.
+// dates the last one counts, or the two that bound a span; without a date the first relative date counts. It is a
+// pure function.
 func ParseAskedTime(question string, now int64) (a AskedTime) {
 	q := questionParser{text: question, now: time.UnixMicro(now).UTC()}
 	q.today = q.now.Truncate(24 * time.Hour)
@@ -280,8 +280,8 @@ func startOf(day time.Time, unit int16) time.Time {
 	return day
 }
 
-// applyBound applies the word before a span (since, before, until, after) and sets the result. It cuts the words of the
-// time out of the rest of the question.
+// applyBound applies the word before a span (since, before, until, after) and sets the result. It cuts the words of
+// the time out of the rest of the question.
 func (q *questionParser) applyBound(m dateSpan, a *AskedTime) {
 	i := m.first - 1
 	for q.is(i, "the", "of") {

@@ -83,7 +83,8 @@ func (s *snapshot) release() {
 // normalised is implemented by postings that know the integer behind their norm.
 type normalised interface{ NormUint64() uint64 }
 
-// eachPosting visits the postings of every term of a field whose terms are numbers in hex, in document order for each.
+// eachPosting visits the postings of every term of a field whose terms are numbers in hex, in document order for
+// each.
 func eachPosting(s segment.Segment, field string, visit func(term uint32, doc, freq, norm uint64)) (err error) {
 	defer recoverCorrupt(&err)
 	dict, err := s.Dictionary(field)

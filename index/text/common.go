@@ -6,16 +6,16 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// dropCommonTerms drops the terms that more than most rows have, counting dead rows and rows of other groups. It bounds
-// what a search reads, however many rows there are.
-func (s *search) dropCommonTerms(most int) (err error) {
+// dropCommonTerms drops the terms that more than maxDF rows have, counting dead rows and rows of other groups. It
+// bounds the postings that a search reads, however many rows there are.
+func (s *search) dropCommonTerms(maxDF int) (err error) {
 	defer recoverCorrupt(&err)
 	s.terms = slices.DeleteFunc(s.terms, func(t queryTerm) bool {
 		n := 0
 		for _, postings := range t.tail {
 			n += len(postings)
 		}
-		for i := 0; i < len(s.dicts) && n <= most && err == nil; i++ {
+		for i := 0; i < len(s.dicts) && n <= maxDF && err == nil; i++ {
 			var dict segment.TermDictionary
 			var list segment.PostingsList
 			if dict, err = s.dict(i); err == nil {
@@ -26,7 +26,7 @@ func (s *search) dropCommonTerms(most int) (err error) {
 				n += int(list.Count())
 			}
 		}
-		return n > most
+		return n > maxDF
 	})
 	if err != nil {
 		return corrupt(err)

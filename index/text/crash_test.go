@@ -22,7 +22,7 @@ const (
 	crashPace = "CAIRN_TEXT_CRASH_PACE" // not empty: not as fast as it goes
 )
 
-// What the writing process says, each with the number of a change.
+// The announcements of the writing process, each followed by the number of a change.
 const (
 	stored = "stored" // it and those before are on disk
 	goesOn = "goesOn" // and at most up to there, until it says so again
@@ -128,9 +128,9 @@ func TestKillUnderBacklog(t *testing.T) {
 	}
 }
 
-// killWriter kills a writing process after some announcements, and opens what it left: all changes that were announced
-// as stored are there. It replays up to what this process or one before can have reached, and compares: the index may
-// be ahead of the announcements, because a batch leaves out rows that were deleted since.
+// killWriter kills a writing process after some announcements, and opens what it left: all changes that were
+// announced as stored are there. It replays up to what this process or one before can have reached, and compares: the
+// index may be ahead of the announcements, because a batch leaves out rows that were deleted since.
 func killWriter(t *testing.T, dir, pace string, announcements int, reached uint64) uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// months are the names of months, folded, by the languages that are read.
+// months maps the folded names of months, in the languages that are read, to their numbers.
 var months = func() map[string]int {
 	m := make(map[string]int)
 	for _, year := range []string{
@@ -80,7 +80,7 @@ func (a *analyzer) dates() {
 // A date holds the parts of a date that a text names; zero is not named.
 type date struct{ year, month, day int }
 
-// addDate adds a date's forms, said where a token is.
+// addDate adds a date's forms at the place of a token.
 func (a *analyzer) addDate(d date, t Token) {
 	add := func(form string) {
 		if form != t.Term {
@@ -102,7 +102,7 @@ func (a *analyzer) addDate(d date, t Token) {
 func dateIn(name string) string {
 	const length = len("2024-03-05")
 	for i := 0; i+length <= len(name); i++ {
-		if date := name[i : i+length]; date[4] != '-' || date[7] != '-' || numberEnds(name[:i]) || numberBegins(name[i+length:]) {
+		if date := name[i : i+length]; date[4] != '-' || date[7] != '-' || digitBefore(name[:i]) || digitAfter(name[i+length:]) {
 			continue
 		} else if len(numericDates(date)) > 0 {
 			return date
@@ -111,13 +111,13 @@ func dateIn(name string) string {
 	return ""
 }
 
-// numberEnds reports whether what stands before a number belongs to it, numberBegins what stands behind.
-func numberEnds(s string) bool {
+// digitBefore reports whether a text ends in a digit, or a digit and a dash; digitAfter whether it begins so.
+func digitBefore(s string) bool {
 	s = strings.TrimSuffix(s, "-")
 	return s != "" && isDigit(s[len(s)-1])
 }
 
-func numberBegins(s string) bool {
+func digitAfter(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	return s != "" && isDigit(s[0])
 }
@@ -173,7 +173,7 @@ func (a *analyzer) namedDate(tokens []Token, at int) (d date, ok bool) {
 	return d, d.day > 0 || d.year > 0
 }
 
-// signedDate reads what stands before and behind the sign of a month: 2024年3月5日, 2024년 3월 5일.
+// signedDate reads the numbers before and after the sign of a month: 2024年3月5日, 2024년 3월 5일.
 func signedDate(before, behind string) (d date, ok bool) {
 	if d.month, before = numberAtEnd(before); d.month == 0 || d.month > 12 {
 		return date{}, false

@@ -8,7 +8,7 @@ import (
 	"github.com/blevesearch/snowballstem/english"
 )
 
-// stops are the English words that carry no meaning by themselves, by their kind: forms of one word, or words that a
+// stops maps the English words without a meaning of their own to their kind: forms of one word, or words that a
 // question of nothing else need not tell apart.
 var stops = func() map[string]uint8 {
 	m := make(map[string]uint8)

@@ -11,8 +11,8 @@ var ErrClosed = errors.New("text index closed")
 // ErrLocked is returned by Open when another process or Index has the directory open.
 var ErrLocked = errors.New("text index in use")
 
-// ErrCorrupt is wrapped by every error that says the stored index cannot be
-// read. The index is derived: close it, remove its directory and rebuild it.
+// ErrCorrupt is wrapped by every error that reports that the stored index cannot be read. The index is derived: close
+// it, remove its directory and rebuild it.
 var ErrCorrupt = errors.New("text index corrupt")
 
 // ErrVersion reports that another version of Cairn wrote the stored index. The index is not damaged, but this version

@@ -14,8 +14,8 @@ import (
 
 // Config configures an index.
 type Config struct {
-	// Dir is the directory of this index alone, created if absent. Without one everything stays in the tail: no Bleve,
-	// no file, no goroutine. That is for few rows.
+	// Dir is the directory of this index alone, created if absent. Without one everything stays in the tail: no
+	// Bleve, no file, no goroutine. That is for few rows.
 	Dir     string
 	Cache   *Cache       // shared posting cache; nil is a private one of 16 MiB
 	Backlog *Backlog     // shared bound of Ready; nil is a private one of 24 MiB

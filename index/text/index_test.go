@@ -29,7 +29,7 @@ func TestFindableAtOnce(t *testing.T) {
 	}
 }
 
-// TestModel lets random changes, pauses and restarts run against the model.
+// TestModel compares the index with the model after random changes, pauses and restarts.
 func TestModel(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

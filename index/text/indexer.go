@@ -125,8 +125,8 @@ func (x *Index) yielding() func() {
 
 // write gives a round to Bleve and then swaps the tail's blocks for Bleve's segments in one step.
 //
-// Invariant: the last batch of a round, after which all its changes count as persisted, goes to Bleve with or after all
-// others.
+// Invariant: the last batch of a round, after which all its changes count as persisted, goes to Bleve with or after
+// all others.
 func (x *Index) write(round []*block, last *block) error {
 	if len(round) == 1 {
 		if err := x.store.Batch(x.batch(last, last)); err != nil {
@@ -159,8 +159,8 @@ func (x *Index) write(round []*block, last *block) error {
 	return nil
 }
 
-// batch builds one Bleve batch of a block. If last is not nil, all changes up to that block are on disk once this batch
-// is.
+// batch builds one Bleve batch of a block. If last is not nil, all changes up to that block are on disk once this
+// batch is.
 func (x *Index) batch(b, last *block) *bleve.Batch {
 	out := bleve.NewBatch()
 	for _, row := range b.deletes {

@@ -4,8 +4,8 @@ import "strings"
 
 // irregular leads the forms of English verbs and nouns that stemming does not bring together to one of them. Forms
 // that are as often another word (left, found, saw, felt, rose, lay, bound, wound) stay as they are. So do the verbs
-// that go with anything and say little by themselves (get, go, make, take, know), and nouns whose plural is as frequent
-// (child, woman, analysis): bringing their forms together only makes them weigh less, and match more.
+// that go with anything and say little by themselves (get, go, make, take, know), and nouns whose plural is as
+// frequent (child, woman, analysis): bringing their forms together only makes them weigh less, and match more.
 var irregular = func() map[string]string {
 	m := make(map[string]string)
 	for line := range strings.SplitSeq(`arise arose arisen|awake awoke awoken|beat beaten|bend bent|bite bit bitten|bleed bled|
@@ -33,7 +33,7 @@ var irregular = func() map[string]string {
 	return m
 }()
 
-// british are the beginnings of words that British English spells with our, and American English with or.
+// british holds the beginnings of words that British English spells with our, and American English with or.
 var british = strings.Fields("behaviour colour endeavour favour flavour harbour honour humour labour neighbour rumour")
 
 // american returns a word in the American spelling: colourful as colorful.

@@ -122,8 +122,8 @@ func (t *tally) word(mask uint16) {
 	}
 }
 
-// letters counts a word that is not ASCII: once for each language with one of its letters, twice for a language that is
-// the only one with that letter.
+// letters counts a word that is not ASCII: once for each language with one of its letters, twice for a language that
+// is the only one with that letter.
 func (t *tally) letters(word string) {
 	var matching, unique uint16
 	for _, r := range norm.NFC.String(word) {
@@ -238,8 +238,8 @@ var languageEndings = func() (all [latinScripts][]string) {
 
 var stackedEndings = slices.Concat(languageEndings[finnishWords], languageEndings[turkishWords])
 
-// lightArabic strips what is written together with an Arabic word: "and", "in the", "like the", "for the", the article,
-// possessives, and the endings of the feminine and the plural.
+// lightArabic strips what is written together with an Arabic word: "and", "in the", "like the", "for the", the
+// article, possessives, and the endings of the feminine and the plural.
 func lightArabic(env *snowballstem.Env) bool {
 	w := fold(env.Current())
 	for _, p := range [...]string{"وبال", "ولل", "وال", "فال", "بال", "كال", "لل", "ال", "و"} {

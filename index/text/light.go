@@ -2,8 +2,7 @@ package text
 
 import "strings"
 
-// light holds the stems of English words that texts of any kind have, or questions of any kind, and that say little by
-// themselves.
+// light holds the stems of English words that are common in texts or questions of any kind and carry little meaning.
 var light = func() map[string]bool {
 	var st stemmer
 	m := map[string]bool{}
@@ -18,5 +17,5 @@ var light = func() map[string]bool {
 	return m
 }()
 
-// Light reports whether a term is of an English word that says little by itself.
+// Light reports whether a term is the stem of an English word that carries little meaning.
 func Light(term string) bool { return light[term] }

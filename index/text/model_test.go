@@ -95,7 +95,7 @@ func exactly(terms []string, df map[string]uint64) (out []modelTerm) {
 	return out
 }
 
-// widened puts what unknown terms may stand for in their places, looking at every word of every row.
+// widened replaces unknown terms by their substitutes, by a scan of every word of every row.
 func (m model) widened(terms []string, df map[string]uint64, known map[string]bool, docs map[uint32]Document, in func(Row) bool, local bool, rows uint64) (out []modelTerm) {
 	asked := slices.Clone(terms)
 	changed := map[string]modelTerm{}

@@ -79,8 +79,8 @@ func seek(post []uint32, at int, place uint32) int {
 	return at
 }
 
-// linearSeek is the number of postings that seek looks at one by one before it doubles its steps: that is faster for a
-// place nearby.
+// linearSeek is the number of postings that seek looks at one by one before it doubles its steps: that is faster for
+// a place nearby.
 const linearSeek = 16
 
 // An arena holds lists that live as long as a search, one after the other.

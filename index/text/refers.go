@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// pronouns are the English words that refer to someone or something in an earlier text. "it", "this" and "that" are
+// pronouns holds the English words that refer to someone or something in an earlier text. "it", "this" and "that" are
 // left out: most texts have them.
 var pronouns = func() map[string]bool {
 	m := map[string]bool{}

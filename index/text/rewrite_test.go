@@ -16,8 +16,8 @@ import (
 // bleveRaces is why the race detector does not see Rewrite.
 const bleveRaces = "Bleve's rewriting sets a number that its persister reads, without a lock"
 
-// TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the one that they became, are brought under the next
-// key while the index is searched and written; then the old key goes, and the index opens.
+// TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the one that they became, are brought under the
+// next key while the index is searched and written; then the old key goes, and the index opens.
 func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 	suite.NotShort(t, bleveRaces)
 	t.Parallel()

@@ -99,8 +99,8 @@ func onAsyncError(err error, dir string) {
 	}
 }
 
-// giveUpStore stops the indexer of a store in which Bleve panicked, and reports the damage. It returns ErrClosed if the
-// index was closed before.
+// giveUpStore stops the indexer of a store in which Bleve panicked, and reports the damage. It returns ErrClosed if
+// the index was closed before.
 func (x *Index) giveUpStore(err error) error {
 	select {
 	case x.panicked <- struct{}{}:
@@ -117,8 +117,8 @@ func (x *Index) giveUpStore(err error) error {
 	return x.reportDamage(err)
 }
 
-// closeStore closes Bleve. It does not wait if one of Bleve's goroutines panicked, before or meanwhile: Bleve may then
-// wait for locks that are never released.
+// closeStore closes Bleve. It does not wait if one of Bleve's goroutines panicked, before or meanwhile: Bleve may
+// then wait for locks that are never released.
 func (x *Index) closeStore() error {
 	done := make(chan error, 1)
 	go func() { done <- x.store.Close() }()

@@ -88,7 +88,7 @@ func TestNothingReadableInAnEncryptedIndex(t *testing.T) {
 			t.Errorf("encrypted %v: %d bytes compress to %d", encrypted, size, packed)
 		}
 	}
-	// Without the key, or with another, what is there is of no use, and is named.
+	// Without the key, or with another, opening fails and the error names the file.
 	for name, r := range map[string]*seal.Ring{"none": nil, "another": newRing()} {
 		copied := filepath.Join(t.TempDir(), "text")
 		if err := os.CopyFS(copied, os.DirFS(dirs[true])); err != nil {

@@ -18,8 +18,8 @@ type Query struct {
 	MaxDF  int      // leave out terms that more rows have, without reading their postings; 0: none
 	// Keep rejects rows. It is called for rows that would be in the result, not for every match.
 	Keep func(row uint32) bool
-	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be nil.
-	// Thousands of rows may have one score, so Order should tell most of them apart.
+	// Rows of equal score go by Order, lower first, then by Tie, negative for a first, then by number. Both may be
+	// nil. Thousands of rows may have one score, so Order should tell most of them apart.
 	Order func(row uint32) int64
 	Tie   func(a, b uint32) int
 	K     int  // 10

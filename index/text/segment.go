@@ -18,9 +18,9 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// A plugin makes segments for Bleve: those of blocks by itself, others as Bleve does. A block has its terms counted and
-// numbered already. Bleve would read a table of terms from each row, twice, and look each term up in its own tables:
-// that is four fifths of the cost of a segment. The plugin's segments have the bytes of Bleve's
+// A plugin makes segments for Bleve: those of blocks by itself, others as Bleve does. A block has its terms counted
+// and numbered already. Bleve would read a table of terms from each row, twice, and look each term up in its own
+// tables: that is four fifths of the cost of a segment. The plugin's segments have the bytes of Bleve's
 // (TestSegmentsAreBleves).
 type plugin struct{ zap.ZapPlugin }
 
@@ -45,8 +45,8 @@ func (p *plugin) NewUsing(docs []bleve.Document, config map[string]any) (segment
 	return s, uint64(len(mem)), err
 }
 
-// MergeUsing implements Bleve's SegmentPlugin. A merge does not check what it reads, and would carry damage over into a
-// file whose checksum matches. So MergeUsing verifies the files first. If one is damaged, the merge waits until the
+// MergeUsing implements Bleve's SegmentPlugin. A merge does not check what it reads, and would carry damage over into
+// a file whose checksum matches. So MergeUsing verifies the files first. If one is damaged, the merge waits until the
 // index is closed, which happens once it has been rebuilt: after an error Bleve would try again at once.
 func (p *plugin) MergeUsing(segments []segment.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, stats segment.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	for _, s := range segments {

@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// plainDoc is a row as Bleve has documents: every field has a table of its terms.
+// plainDoc presents a row as Bleve's own documents do: every field has a table of its terms.
 type plainDoc struct {
 	bleveDoc
 	fields []bleve.Field

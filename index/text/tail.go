@@ -97,7 +97,8 @@ type block struct {
 	bytesAdded uint64            // Index.bytesAdded at that change
 }
 
-// Estimated bytes in memory for the parts of a block: slices that grew by doubling are three quarters full, maps less.
+// Estimated bytes in memory for the parts of a block: slices that grew by doubling are three quarters full, maps
+// less.
 const (
 	rowBytes     = 80
 	postingBytes = 20

@@ -12,8 +12,8 @@ import (
 // Times holds what a text says about times.
 type Times struct {
 	Any bool // the text holds a time: a day, a year, last week, three months
-	// Day is the day that the text's first relative date means, counted from 1970; 0 without one. Exact is false for a
-	// week or longer: then only the month is known.
+	// Day is the day that the text's first relative date means, counted from 1970; 0 without one. Exact is false for
+	// a week or longer: then only the month is known.
 	Day   int32
 	Exact bool
 }
@@ -192,8 +192,8 @@ func relativeDate(words []timeWord, at int, today time.Time) (day time.Time, exa
 func isDirection(w timeWord) bool { return w.kind == lastWord || w.kind == nextWord }
 func isUnit(w timeWord) bool      { return w.kind == dayUnit || w.kind == longUnit }
 
-// dayOffset returns how many days from today a word is, such as yesterday. The two words before it may double that: the
-// day before yesterday.
+// dayOffset returns how many days from today a word is, such as yesterday. The two words before it may double that:
+// the day before yesterday.
 func dayOffset(w, before, first timeWord) int {
 	if day := (timeWord{dayUnit, 'd'}); first == day && (w.n == -1 && before.kind == beforeWord || w.n == 1 && before.kind == afterWord) {
 		return 2 * int(w.n)

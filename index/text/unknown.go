@@ -12,10 +12,10 @@ import (
 )
 
 // A term that no live row has is replaced by substitutes: another form of the word, the longer or shorter form of a
-// hash, a word of the same root, a word within one or two edits or with an ending appended, or the two words that it is
-// written together from. Substitutes are terms of the question's groups. Terms that some row has cost nothing. A second
-// reading that no row has is dropped when some row has the word itself. The choice is a function of the live rows
-// alone.
+// hash, a word of the same root, a word within one or two edits or with an ending appended, or the two words that it
+// is written together from. Substitutes are terms of the question's groups. Terms that some row has cost nothing. A
+// second reading that no row has is dropped when some row has the word itself. The choice is a function of the live
+// rows alone.
 const (
 	maxUnknown      = 8  // terms of a question that are replaced, at most
 	maxSubstitutes  = 8  // for one term

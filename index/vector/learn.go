@@ -25,9 +25,9 @@ func partitionsFor(n, dim int) int {
 	return max(1, min((parts+63)/64*64, oplog.MaxPartitions, oplog.MaxCentroids/dim))
 }
 
-// Learn finds centroids of a sample of the vectors, and measures how far from a question a search has to look. It uses
-// one processor for some seconds and yields it again and again. It returns nil when ctx ends, and for a store with too
-// few rows. It may run during everything else.
+// Learn finds centroids of a sample of the vectors, and measures how far from a question a search has to look. It
+// uses one processor for some seconds and yields it again and again. It returns nil when ctx ends, and for a store
+// with too few rows. It may run during everything else.
 func (s *Store) Learn(ctx context.Context) *Partition {
 	l := learner{s: s, ctx: ctx, rows: s.Len()} // rows come and go meanwhile
 	if l.rows == 0 {
@@ -77,8 +77,8 @@ func (f *forms) add(int8s []int8, scale float32) {
 
 func (f *forms) at(s *Store, i int) []int8 { return f.int8s[i*s.padded : (i+1)*s.padded] }
 
-// drawSample copies the forms of live rows at even distances. Questions are not part of the sample: a vector pulls the
-// centroid that is learned from it towards itself.
+// drawSample copies the forms of live rows at even distances. Questions are not part of the sample: a vector pulls
+// the centroid that is learned from it towards itself.
 func (l *learner) drawSample() {
 	s := l.s
 	want := min(l.rows, max(learnLeast, learnEach*l.parts))

@@ -7,10 +7,10 @@ import (
 )
 
 // measure returns the slack: how much farther from a question than the last wanted row the centroid of a wanted row's
-// partition may lie, in thousandths of a cosine. share is the part of the rows that a question then compares. Questions
-// are vectors of the store, and vectors between two of them, because real questions are not in the store. Each is asked
-// without a filter, and with filters that leave a tenth and a hundredth of the rows: the nearest rows that a filter
-// leaves lie farther off.
+// partition may lie, in thousandths of a cosine. share is the part of the rows that a question then compares.
+// Questions are vectors of the store, and vectors between two of them, because real questions are not in the store.
+// Each is asked without a filter, and with filters that leave a tenth and a hundredth of the rows: the nearest rows
+// that a filter leaves lie farther off.
 func (l *learner) measure(p *partitions) (slack int, share float64) {
 	sizes := make([]float64, len(p.lists))
 	a := p.assigner(l.s)

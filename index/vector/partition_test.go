@@ -127,8 +127,8 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	}
 }
 
-// TestRowsAmong: lists of the rows that a filter leaves, with others, with some twice and with such as are gone, change
-// no answer; where the filter leaves few rows, these are all compared.
+// TestRowsAmong: lists of the rows that a filter leaves, with others, with some twice and with such as are gone,
+// change no answer; where the filter leaves few rows, these are all compared.
 func TestRowsAmong(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

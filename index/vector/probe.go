@@ -7,13 +7,13 @@ const (
 	forecastAfter      = 128 // after a 128th of the partitions it counts how many are likely to follow
 )
 
-// byPartitions compares the int8 forms of the rows in the partitions nearest to the question, the nearest first, until
-// the next centroid lies so far below the rows that are wanted that its partition is not likely to have nearer ones. A
-// filter that leaves few rows leaves farther ones, so that more partitions are looked at. ok is false when that would
-// take longer than looking at all rows.
+// searchPartitions compares the int8 forms of the rows in the partitions nearest to the question, the nearest first,
+// until the next centroid lies so far below the rows that are wanted that its partition is not likely to have nearer
+// ones. A filter that leaves few rows leaves farther ones, so that more partitions are looked at. ok is false when
+// that would take longer than looking at all rows.
 //
 // A search compares whole partitions, in an order of whole numbers, which is the same on every replica.
-func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hits []Hit, ok bool) {
+func (s *Store) searchPartitions(q *Query, p *partitions, c *scratch, keep int) (hits []Hit, ok bool) {
 	c.near.of(s, &p.fine, q.int8s, 0, len(p.fine.weight))
 	order := orderOf(c.near.near, c.partitions)
 	c.partitions = order.heap
@@ -45,7 +45,7 @@ func (s *Store) byPartitions(q *Query, p *partitions, c *scratch, keep int) (hit
 		if compared*probeRows > s.Len() || n > limit {
 			return nil, false
 		}
-		compared += s.probe(q, *p.lists[next].Load(), c, &top)
+		compared += s.comparePartition(q, *p.lists[next].Load(), c, &top)
 	}
 	top.cut()
 	return top.hits, true
@@ -59,8 +59,8 @@ func (q *Query) sure() int {
 	return q.K
 }
 
-// probe compares the rows of one partition, and returns how many passed the filters.
-func (s *Store) probe(q *Query, rows []uint32, c *scratch, top *best) int {
+// comparePartition compares the rows of one partition, and returns how many passed the filters.
+func (s *Store) comparePartition(q *Query, rows []uint32, c *scratch, top *best) int {
 	c.order = c.order[:0]
 	for _, row := range rows {
 		if q.Below == 0 || row < q.Below {

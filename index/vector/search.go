@@ -28,22 +28,22 @@ type Query struct {
 	// Precise bounds the rows that are ordered by their originals; 0 means twice K. Rows whose int8 forms show that
 	// they are not among the Sure ones are left out. The rest keep their int8 score.
 	Precise int
-	// Sure is the number of answers that have to be the nearest of all rows when rows are divided; 0 means K. The rest
-	// are the nearest of the rows that were compared.
+	// Sure is the number of answers that have to be the nearest of all rows when rows are divided; 0 means K. The
+	// rest are the nearest of the rows that were compared.
 	Sure int
 	// Below hides rows from this number on; 0 hides none.
 	Below uint32
 	// Keep removes rows that the filter rejects, in place; nil rejects none. Several goroutines call it, for every
 	// row before anything is computed.
 	Keep func(rows []uint32) []uint32
-	// Among holds lists that contain every row that Keep keeps, and may contain others; nil: any row may be kept. Most
-	// bounds the number of rows that Keep keeps; a search chooses its method by it.
+	// Among holds lists that contain every row that Keep keeps, and may contain others; nil: any row may be kept.
+	// Most bounds the number of rows that Keep keeps; a search chooses its method by it.
 	Among [][]uint32
 	Most  int
 	// Tie orders rows of equal score, negative for a first; rows it finds equal go by number.
 	Tie func(a, b uint32) int
-	// Exact returns the original of a row at unit length, or nil if its owner no longer has it: the row keeps its int8
-	// score. One goroutine calls it, for rows in ascending order.
+	// Exact returns the original of a row at unit length, or nil if its owner no longer has it: the row keeps its
+	// int8 score. One goroutine calls it, for rows in ascending order.
 	Exact func(row uint32) []float32
 
 	unit   []float32
@@ -121,20 +121,20 @@ func (s *Store) search(q *Query, pool Pool, parts *partitions) []Hit {
 // candidates returns the best rows by their int8 forms: keep of them, if there are as many.
 func (s *Store) candidates(q *Query, pool Pool, parts *partitions, c *scratch, keep int) []Hit {
 	if parts != nil && (q.Among == nil || q.Most > s.mostDirect(q.Most)) {
-		if hits, ok := s.byPartitions(q, parts, c, keep); ok {
+		if hits, ok := s.searchPartitions(q, parts, c, keep); ok {
 			return hits
 		}
 	}
 	ws := startWorkers(pool, s.Len())
 	defer ws.stop()
-	if n := s.choose(q, c, ws); n > s.mostDirect(n) {
-		return s.byCodes(q, c, ws, keep, n)
+	if n := s.selectSlots(q, c, ws); n > s.mostDirect(n) {
+		return s.searchCodes(q, c, ws, keep, n)
 	}
-	return s.direct(q, c, ws, keep)
+	return s.compareDirect(q, c, ws, keep)
 }
 
-// mostDirect returns the largest number of chosen rows that are compared by their int8 forms alone, without codes. In a
-// large store the int8 forms lie in random places, so comparing one takes as long as reading forty codes, which lie
+// mostDirect returns the largest number of chosen rows that are compared by their int8 forms alone, without codes. In
+// a large store the int8 forms lie in random places, so comparing one takes as long as reading forty codes, which lie
 // side by side.
 func (s *Store) mostDirect(n int) int {
 	if all := s.Len(); all >= PartitionedRows {
@@ -143,15 +143,15 @@ func (s *Store) mostDirect(n int) int {
 	return DirectRows
 }
 
-// choose marks the slots that are alive and pass the filters, and counts them.
-func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
+// selectSlots marks the slots that are alive and pass the filters, and counts them.
+func (s *Store) selectSlots(q *Query, c *scratch, ws workers) (n int) {
 	if q.Among != nil {
 		listed := 0
 		for _, rows := range q.Among {
 			listed += len(rows)
 		}
 		if listed < s.Len()/2 {
-			return q.chooseAmong(c)
+			return q.selectAmong(c)
 		}
 	}
 	ws.each(len(q.blocks), func(worker, from, to int) {
@@ -184,8 +184,8 @@ func (s *Store) choose(q *Query, c *scratch, ws workers) (n int) {
 	return n
 }
 
-// chooseAmong is like choose, but considers only the rows of the query's lists.
-func (q *Query) chooseAmong(c *scratch) (n int) {
+// selectAmong is like selectSlots, but considers only the rows of the query's lists.
+func (q *Query) selectAmong(c *scratch) (n int) {
 	clear(c.kept)
 	for _, rows := range q.Among {
 		for chunk := range slices.Chunk(rows, blockRows) {
@@ -224,9 +224,9 @@ func (q *Query) keep(rows []uint32) []uint32 {
 	return q.Keep(rows)
 }
 
-// direct compares the int8 forms of all chosen slots. A total order merges what the goroutines find, so their timing
-// does not show.
-func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
+// compareDirect compares the int8 forms of all chosen slots. A total order merges what the goroutines find, so their
+// timing does not show.
+func (s *Store) compareDirect(q *Query, c *scratch, ws workers, keep int) []Hit {
 	found := make([]best, ws.size)
 	for i := range found {
 		found[i] = newBest(q, keep)
@@ -251,9 +251,9 @@ func (s *Store) direct(q *Query, c *scratch, ws workers, keep int) []Hit {
 	return all.hits
 }
 
-// byCodes estimates the n chosen rows by their codes, and compares the int8 forms of those with the best estimates,
-// from the top down, until the rest is too far below the rows found.
-func (s *Store) byCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
+// searchCodes estimates the n chosen rows by their codes, and compares the int8 forms of those with the best
+// estimates, from the top down, until the rest is too far below the rows found.
+func (s *Store) searchCodes(q *Query, c *scratch, ws workers, keep, n int) []Hit {
 	rotated := append(make([]float32, 0, s.dim), q.unit...)
 	s.rotation.apply(rotated)
 	q.table = newTable(rotated, s.columns, s.kernels.bytes)

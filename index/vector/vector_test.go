@@ -41,7 +41,7 @@ func (c *cloud) draw() []float32 {
 	return Unit(v)
 }
 
-// shelf is a store with the originals next to it.
+// shelf holds a store and the original vectors.
 type shelf struct {
 	*Store
 	originals [][]float32
@@ -68,7 +68,7 @@ func fill(dim, n int, c *cloud) *shelf {
 	return s
 }
 
-// each asks of every row by itself.
+// each filters row by row.
 func each(keep func(row uint32) bool) func(rows []uint32) []uint32 {
 	if keep == nil {
 		return nil

@@ -18,8 +18,8 @@ type Pool chan struct{}
 // NewPool lends as many goroutines as there are processors.
 func NewPool() Pool { return make(Pool, runtime.GOMAXPROCS(0)) }
 
-// RunBoth runs two functions at the same time, the first on a goroutine of the pool, or one after the other if none is
-// free. It returns when both have ended, also if one of them panics.
+// RunBoth runs two functions at the same time, the first on a goroutine of the pool, or one after the other if none
+// is free. It returns when both have ended, also if one of them panics.
 func (p Pool) RunBoth(pooled, inline func()) {
 	select {
 	case p <- struct{}{}:

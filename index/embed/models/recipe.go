@@ -17,8 +17,8 @@ type recipe struct {
 	question, text string
 }
 
-// write writes the recipe's files next to the model's own, and syncs them. A file that is there stays, unless it is not
-// JSON. A nil recipe writes nothing.
+// write writes the recipe's files next to the model's own, and syncs them. A file that is there stays, unless it is
+// not JSON. A nil recipe writes nothing.
 func (r *recipe) write(dir string) error {
 	if r == nil {
 		return nil

@@ -166,8 +166,8 @@ func ParseVocab(vocab, config []byte) (*Tokenizer, error) {
 	return t, err
 }
 
-// Encode returns the tokens of a text, at most limit of them, without the special tokens around it. It reads the first
-// 64 bytes of the text for each token, before and after each normalizer, and drops invalid UTF-8.
+// Encode returns the tokens of a text, at most limit of them, without the special tokens around it. It reads the
+// first 64 bytes of the text for each token, before and after each normalizer, and drops invalid UTF-8.
 func (t *Tokenizer) Encode(text string, limit int) (tokens []int) {
 	maxBytes := limit * tokenBytes
 	text = strings.ToValidUTF8(text[:min(len(text), maxBytes)], "")

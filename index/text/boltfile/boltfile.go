@@ -48,9 +48,9 @@ const (
 
 var order = binary.NativeEndian
 
-// Check returns an error unless every reachable page exists and has its own number, and no reachable page is listed as
-// free. A missing or empty file is valid: bbolt makes a new one. A file that another process has locked is not checked:
-// it changes, and opening it reports the lock.
+// Check returns an error unless every reachable page exists and has its own number, and no reachable page is listed
+// as free. A missing or empty file is valid: bbolt makes a new one. A file that another process has locked is not
+// checked: it changes, and opening it reports the lock.
 func Check(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
