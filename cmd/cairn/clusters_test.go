@@ -34,10 +34,10 @@ func electionMS(ms int) int {
 func shortElection(n *config.NodeFile) { n.ElectionMS = electionMS(shortElectionMS) }
 
 // singleMember returns a node with a peer port and no peers.
-func singleMember(t testing.TB) *cairntest.Node {
+func singleMember(t testing.TB, env ...string) *cairntest.Node {
 	t.Helper()
 	dir := t.TempDir()
-	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret()}
+	p := &cairntest.Node{T: t, Args: []string{"serve", "--strict", "--config", filepath.Join(dir, "node.toml")}, Token: home.NewSecret(), Env: env}
 	n := config.LocalNode(filepath.Join(dir, "home"), 1, 1, cairntest.FreePorts(t, config.PortsEach), p.Token)
 	n.Master = true
 	if err := config.Write(p.Args[3], n, nil); err != nil {
