@@ -58,11 +58,11 @@ func (s *Service) checkAndRun(ctx context.Context, c api.Caller, op *api.Op, req
 	}
 	if err == nil && op.Adds != nil { // of two requests that race for the last place, Apply rejects the later one
 		adds := op.Adds(request)
-		again := 0
+		var keys func() []string
 		if q, ok := request.(interface{ Keys() []string }); ok {
-			again = s.storedUnder(c.DB, q.Keys()...)
+			keys = q.Keys
 		}
-		if err = s.checkQuota(c, adds-again); err == nil {
+		if err = s.checkQuota(c, adds, keys); err == nil {
 			err = s.access.CheckBatch(c, adds)
 		}
 	}

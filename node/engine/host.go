@@ -84,7 +84,7 @@ func (s *Service) capture(ctx context.Context, c api.Caller, q *api.CaptureReque
 	if c, err = s.count(c, api.Capture.Op, len(events)); err != nil {
 		return nil, err
 	}
-	if err := s.checkQuota(c, len(events)); err != nil {
+	if err := s.checkQuota(c, len(events), nil); err != nil {
 		return nil, err
 	}
 	ops := make([]oplog.Op, 0, 2*len(events))

@@ -17,8 +17,8 @@ func (im *importer) storeDrafts(c api.Caller, lines []draftLine) error {
 		return im.storeKeyed(c, lines)
 	}
 	key, drafts := im.batchKey(), api.Each(lines, func(d draftLine) api.Draft { return d.Draft })
-	again := im.s.storedUnder(c.DB, api.Each(drafts, func(d api.Draft) string { return cmp.Or(key, d.Key) })...)
-	if err := im.s.checkQuota(c, len(drafts)-again); err != nil {
+	keys := func() []string { return api.Each(drafts, func(d api.Draft) string { return cmp.Or(key, d.Key) }) }
+	if err := im.s.checkQuota(c, len(drafts), keys); err != nil {
 		return err
 	}
 	r, err := storeWithFreeIDs(im, func(v *state.View) { im.freeRIDs(v, pointers(drafts)) },

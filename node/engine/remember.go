@@ -75,18 +75,26 @@ func (s *Service) rememberBatch(ctx context.Context, c api.Caller, q *api.Rememb
 		Superseded: earlierSuperseded(r), Held: r.Held, Replayed: r.Replayed}, err
 }
 
-// checkQuota rejects memories that would not fit a database, with the texts that clients match.
-func (s *Service) checkQuota(c api.Caller, adding int) error {
+// checkQuota rejects memories that would not fit a database, with the texts that clients match. keys returns their
+// idempotency keys, if they have any: what has a key with an answer is not stored again. It is called only if they
+// would not all fit.
+func (s *Service) checkQuota(c api.Caller, adding int, keys func() []string) error {
 	now, err := s.state.Current(c.DB)
-	if current, most := now.Stats.Active+now.Stats.Quarantined, now.Database.MaxMemories; err == nil && most > 0 &&
-		current+uint64(adding) > most {
-		return oplog.Errorf(oplog.OverQuota, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)
+	current, most := now.Stats.Active+now.Stats.Quarantined, now.Database.MaxMemories
+	if err != nil || most == 0 || current+uint64(adding) <= most {
+		return err
 	}
-	return err
+	if keys != nil {
+		adding -= s.countAnswered(c.DB, keys())
+	}
+	if adding == 0 || current+uint64(adding) <= most {
+		return nil
+	}
+	return oplog.Errorf(oplog.OverQuota, "would exceed memory quota: current=%d, adding=%d, max=%d", current, adding, most)
 }
 
-// storedUnder counts the idempotency keys, of some, that have an answer: what has such a key is not stored again.
-func (s *Service) storedUnder(db oplog.DB, keys ...string) (n int) {
+// countAnswered counts the idempotency keys that have an answer.
+func (s *Service) countAnswered(db oplog.DB, keys []string) (n int) {
 	_ = s.state.Inspect(func(v *state.View) { // a closing state knows none
 		for _, key := range keys {
 			if key != "" && len(v.KeyResults(db, key)) > 0 {
