@@ -23,8 +23,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// startMirror adds a small model to the table of known models and serves it. The calling test must run alone, because the
-// table is global.
+// startMirror adds a small model to the table of known models and serves it. The calling test must run alone, because
+// the table is global.
 func startMirror(t *testing.T) (mirror, from string) {
 	t.Helper()
 	from = berttest.Small().Write(t)

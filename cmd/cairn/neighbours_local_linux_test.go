@@ -104,8 +104,8 @@ func rootOnly(t *testing.T) {
 	}
 }
 
-// startTargetNode returns a dev node with everything enabled, in a home that another user can reach, with an agent and a
-// webhook.
+// startTargetNode returns a dev node with everything enabled, in a home that another user can reach, with an agent
+// and a webhook.
 func startTargetNode(t *testing.T) (p *cairntest.Node, home, webhook string) {
 	t.Helper()
 	above := shortDir(t)

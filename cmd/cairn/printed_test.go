@@ -84,8 +84,8 @@ func printedCommands(t *testing.T, repository string) map[string]string {
 	return all
 }
 
-// testedElsewhere lists the printed commands that need more than a node and its files, by their first words, with the test
-// that runs them. This test only parses them.
+// testedElsewhere lists the printed commands that need more than a node and its files, by their first words, with the
+// test that runs them. This test only parses them.
 var testedElsewhere = map[string]string{
 	"bench load": "TestBenchLoadPrintsWhatWasAchieved", "bench compare": "TestBenchLoadPrintsWhatWasAchieved",
 	"bench recall": "TestRecallAgainst", "bench write": "TestBenchWrite",

@@ -162,8 +162,8 @@ func installSDKs(t *testing.T, dir, root string) {
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 }
 
-// runDataMoves runs the printed exports and imports on example files with the printed names. It only parses the flags of
-// benchmarks, which have their own tests.
+// runDataMoves runs the printed exports and imports on example files with the printed names. It only parses the flags
+// of benchmarks, which have their own tests.
 func runDataMoves(t *testing.T, dir string, commands []string) int {
 	t.Helper()
 	list, code := cairntest.RunForJSON[struct{ Workspaces []struct{ Workspace string } }](t, "sift", "list", "--json")

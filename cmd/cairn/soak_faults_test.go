@@ -202,8 +202,8 @@ func (s *soak) emptied() {
 	s.waitHealthy()
 }
 
-// emptiedWhileBehind stops the leader and empties the home of a follower, while another follower lacks records that both
-// had acknowledged. These two followers must not continue without the leader's home.
+// emptiedWhileBehind stops the leader and empties the home of a follower, while another follower lacks records that
+// both had acknowledged. These two followers must not continue without the leader's home.
 func (s *soak) emptiedWhileBehind() {
 	s.waitHealthy()
 	lead := s.leader()
@@ -283,8 +283,8 @@ func (s *soak) rolling() {
 	}
 }
 
-// requestChange requests a change of the cluster from the leader. It may be rejected, for example right after a change of
-// leader.
+// requestChange requests a change of the cluster from the leader. It may be rejected, for example right after a
+// change of leader.
 func (s *soak) requestChange(verb string, body map[string]any) {
 	t := cli.Target{Endpoints: []string{s.urls[s.leader()]}, TokenText: s.token, Timeout: 20 * time.Second}
 	var out map[string]any

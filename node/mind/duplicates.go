@@ -181,7 +181,7 @@ func withinWindow(a, b *Row, window oplog.Time) bool {
 
 // mayMerge reports whether the owners, trust classes, domains and entities of two rows permit a merge.
 func mayMerge(a, b *Row) bool {
-	if a.Owner != b.Owner { // the merged memory would be nobody's
+	if a.Owner != b.Owner { // the merged memory would have no owner
 		return false
 	}
 	// The merged memory would get the lower class, so a client could demote a memory by repeating it.
