@@ -43,8 +43,16 @@ func (s *Service) endSession(ctx context.Context, c api.Caller, q *api.EndSessio
 		return nil, err
 	}
 	x := w.First.Session
-	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories,
-		Topics: api.OrEmpty(x.Topics), Index: w.Index}, nil
+	topics, err := state.Get(s.state, func(v *state.View) []string { return topicsWithin(v, c, x.Topics) })
+	return &api.EndedSession{ID: x.ID, Duration: (x.Ended - x.Started).Seconds(), Memories: x.Memories, Topics: topics,
+		Index: w.Index}, err
+}
+
+// topicsWithin returns the topics of a session that a caller may see. Memories of other namespaces can name a session,
+// so a bound token gets only names that memories within its reach have.
+func topicsWithin(v *state.View, c api.Caller, topics []string) []string {
+	return api.OrEmpty(slices.DeleteFunc(slices.Clone(topics),
+		func(name string) bool { return !v.NamedWithin(c.DB, c.Spaces, name) }))
 }
 
 // sessions lists the newest first.
@@ -68,7 +76,7 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 	if more && most > n || len(found) == state.MaxScan {
 		a.Bounded = api.Cut(state.MaxScan, "sessions", "name a namespace and a client")
 	}
-	a.Sessions = api.Each(found[:min(len(found), n)], sessionOf)
+	a.Sessions = api.Each(found[:min(len(found), n)], func(x oplog.Session) api.Session { return sessionOf(v, c, x) })
 	a.Count = len(a.Sessions)
 	return a, nil
 }
@@ -76,10 +84,10 @@ func (s *Service) sessions(v *state.View, c api.Caller, q *api.SessionsRequest) 
 var sessionStatuses = map[oplog.SessionStatus]string{oplog.SessionActive: "active", oplog.SessionEnded: "ended",
 	oplog.SessionAbandoned: "abandoned", oplog.SessionImplicit: "implicit"}
 
-func sessionOf(x oplog.Session) api.Session {
+func sessionOf(v *state.View, c api.Caller, x oplog.Session) api.Session {
 	return api.Session{ID: x.ID, Namespace: x.Namespace, Client: x.Client, Started: x.Started.Seconds(),
 		Ended: api.When(x.Ended), Status: sessionStatuses[x.Status],
-		Summary: x.Summary, Memories: x.Memories, Topics: api.OrEmpty(x.Topics)}
+		Summary: x.Summary, Memories: x.Memories, Topics: topicsWithin(v, c, x.Topics)}
 }
 
 // sessionHistory returns a session and its memories from a position on, in the order in which they were stored.
@@ -88,7 +96,7 @@ func (s *Service) sessionHistory(v *state.View, c api.Caller, q *api.SessionHist
 	if !ok {
 		return nil, oplog.ErrNoSession
 	}
-	a, n, offset := &api.SessionAndMemories{Session: sessionOf(x), List: []api.Memory{}}, api.Limit(max(q.Limit, 1)), q.Offset
+	a, n, offset := &api.SessionAndMemories{Session: sessionOf(v, c, x), List: []api.Memory{}}, api.Limit(max(q.Limit, 1)), q.Offset
 	r := byteBudget{hold: c.Hold}
 	v.SessionMemories(c.DB, q.ID, func(m *oplog.Memory) bool {
 		switch {

@@ -229,6 +229,47 @@ func TestTextsOfABoundTokenLinkWithin(t *testing.T) {
 	}
 }
 
+// TestTopicsOfASessionStayWithin: memories of other namespaces may name a session of a bound token. Its topics have no
+// name that only those memories have.
+func TestTopicsOfASessionStayWithin(t *testing.T) {
+	t.Parallel()
+	n, owner := alone(t)
+	c := owner
+	c.Spaces, c.Quiet = oplog.Spaces{"agents/billing"}, true
+	begun, err := api.StartSession.Do(t.Context(), n.Host(), c, &api.StartSessionRequest{Namespace: "agents/billing", Client: "desk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []struct {
+		c     api.Caller
+		draft api.Draft
+	}{
+		{owner, api.Draft{Text: "Zephyrine Quill leads the harbour team", Namespace: "secret", Session: begun.ID}},
+		{c, api.Draft{Text: "Odalys Brandt pays by invoice", Session: begun.ID}},
+	} {
+		if _, err := api.Remember.Do(t.Context(), n.Host(), w.c, &api.RememberRequest{Draft: w.draft}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended, err := api.EndSession.Do(t.Context(), n.Host(), c, &api.EndSessionRequest{ID: begun.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := api.Sessions.Do(t.Context(), n.Host(), c, &api.SessionsRequest{Limit: 10})
+	if err != nil || len(list.Sessions) != 1 {
+		t.Fatal(list, err)
+	}
+	one, err := api.SessionHistory.Do(t.Context(), n.Host(), c, &api.SessionHistoryRequest{ID: begun.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topics := range [][]string{ended.Topics, list.Sessions[0].Topics, one.Session.Topics} {
+		if !slices.Equal(topics, []string{"Odalys Brandt"}) {
+			t.Errorf("topics: %q", topics)
+		}
+	}
+}
+
 // eventsWithin follows all events of the log up to the last, which is one of the token's.
 func eventsWithin(t *testing.T, n *node.Node, c api.Caller) {
 	t.Helper()
