@@ -82,7 +82,7 @@ func New(cfg Config) (s *Service, err error) {
 		Models:      func() []string { return s.vectors.Names() }, Embedder: func() *api.Embedder { return s.vectors.Status() },
 		Check: func() (api.Check, bool) { return s.vectors.Check() }})
 	s.admin = operate.NewAdmin(operate.AdminConfig{State: cfg.State, Commit: cfg.Commit, Access: cfg.Access,
-		NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.writeFirst,
+		NodeID: cfg.Member.NodeID, Wire: cfg.Member.Wire, HTTP: cfg.Member.HTTP, MaxDatabases: cfg.Limits.MaxDatabases, Write: s.writeResults,
 		CatchUp: func(ctx context.Context) error { return cfg.Commit.Fresh(ctx, commit.Linearizable) }})
 	s.backups, err = operate.NewBackups(cfg.Logger, cfg.State, cfg.Keys, cfg.Home.Spool, cfg.Backup)
 	return s, err
@@ -118,7 +118,7 @@ func (s *Service) SetIndex(x *index.Index) {
 	s.thinker = thinking.New(thinking.Config{Logger: s.log, State: s.state, Index: x, Rows: b.ThinkRows, Consolidate: b.Consolidate,
 		Now: s.now, Recalling: func() bool { return s.load.asking.Load() > 0 }, Leads: s.commit.Leads,
 		Indexed: s.commit.Indexed, Databases: s.access.Databases, AskLeader: s.askLeader, ReadText: readText,
-		Compose: s.composeMemory, Write: s.writeFirst})
+		Compose: s.composeMemory, Write: s.writeResults})
 }
 
 // Start begins the tasks. It is called when the log is open, before package commit says so.
@@ -197,10 +197,11 @@ func (s *Service) write(ctx context.Context, c api.Caller, ops ...oplog.Op) (Wri
 	return s.propose(ctx, c, write{ops: ops})
 }
 
-// writeFirst is write for the packages behind the door: it returns the entry's log index and its first result.
-func (s *Service) writeFirst(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+// writeResults is write for the packages behind the door: it returns the entry's log index and a result for each
+// operation.
+func (s *Service) writeResults(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, []oplog.Result, error) {
 	w, err := s.write(ctx, c, ops...)
-	return w.Index, w.First, err
+	return w.Index, w.Results, err
 }
 
 // propose proposes an entry for a caller that the door has admitted, and returns when this node has applied and

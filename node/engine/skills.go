@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,9 +165,13 @@ func (s *Service) noteOutcome(ctx context.Context, c api.Caller, q *api.NoteOutc
 	if err := s.commit.Fresh(ctx, commit.Linearizable); err != nil { // a skill that another node has just stored has outcomes too
 		return nil, err
 	}
-	if known, err := state.Get(s.state,
-		func(v *state.View) bool { _, ok := v.Keyed(c.DB, skillNamespace, "/"+q.ID); return ok }); err != nil || !known {
-		return nil, cmp.Or(err, error(errNoSkill))
+	known, err := state.Get(s.state,
+		func(v *state.View) bool { _, ok := v.Keyed(c.DB, skillNamespace, "/"+q.ID); return ok })
+	if err != nil {
+		return nil, err
+	}
+	if !known && s.countAnswered(c.DB, []string{q.Key}) == 0 { // else it was stored before the skill was deleted
+		return nil, errNoSkill
 	}
 	text := fmt.Sprintf("outcome: skill=%s succeeded=%t", q.ID, q.Succeeded)
 	if q.Note != "" {

@@ -73,9 +73,12 @@ func (s *Service) addTask(ctx context.Context, c api.Caller, q *api.AddTaskReque
 		return nil, err
 	}
 	if q.Parent != "" {
-		if _, err := s.currentTask(ctx, c.DB, q.Parent); errors.Is(err, errNoTask) {
+		_, err := s.currentTask(ctx, c.DB, q.Parent)
+		switch {
+		case errors.Is(err, errNoTask) && s.countAnswered(c.DB, []string{q.Key}) > 0: // it was stored before its parent was deleted
+		case errors.Is(err, errNoTask):
 			return nil, oplog.Errorf(oplog.NotFound, "parent_id: no such task")
-		} else if err != nil {
+		case err != nil:
 			return nil, err
 		}
 	}

@@ -22,7 +22,7 @@ type AdminConfig struct {
 	// CatchUp returns once this node has applied everything that any node acknowledged.
 	CatchUp func(ctx context.Context) error
 	// Write proposes in the caller's database, and returns once this node finds what was written.
-	Write func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, first oplog.Result, err error)
+	Write func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, results []oplog.Result, err error)
 }
 
 // Admin administers databases with their quotas and policies, tokens and consents, and lists the audit. The door has
@@ -55,5 +55,9 @@ func (ad *Admin) beginExclusive(ctx context.Context) (done func(), err error) {
 // propose proposes operations on the cluster, in an entry without a database.
 func (ad *Admin) propose(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
 	c.DB = 0
-	return ad.cfg.Write(ctx, c, ops...)
+	at, results, err := ad.cfg.Write(ctx, c, ops...)
+	if err != nil {
+		return at, oplog.Result{}, err
+	}
+	return at, results[0], nil
 }

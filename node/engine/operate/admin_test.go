@@ -25,20 +25,20 @@ func newTestAdmin(t *testing.T) *Admin {
 	}
 	t.Cleanup(func() { st.Close() })
 	at := oplog.Index(0)
-	write := func(_ context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+	write := func(_ context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, []oplog.Result, error) {
 		body, err := (&oplog.Entry{Node: 1, DB: c.DB, Ops: ops}).Encode()
 		if err != nil {
-			return 0, oplog.Result{}, err
+			return 0, nil, err
 		}
 		at++
 		out, err := st.Apply([]oplog.Record{{Index: at, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at), 0, 1), body)}})
 		if err != nil {
-			return at, oplog.Result{}, err
+			return at, nil, err
 		}
 		if out[0].Err != nil {
-			return at, oplog.Result{}, out[0].Err
+			return at, nil, out[0].Err
 		}
-		return at, out[0].Results[0], nil
+		return at, out[0].Results, nil
 	}
 	if _, _, err := write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"}); err != nil {
 		t.Fatal(err)
@@ -144,9 +144,9 @@ func TestAQuotaIsSetWholly(t *testing.T) {
 	admin := api.Caller{DB: oplog.DefaultDB, Database: "default", Scopes: access.All, By: api.ByMaster}
 	ad.cfg.Commit = commit.New(commit.Options{NodeID: 1, State: ad.cfg.State})
 	entries, write := 0, ad.cfg.Write
-	ad.cfg.Write = func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+	ad.cfg.Write = func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, []oplog.Result, error) {
 		if entries++; entries > 1 {
-			return 0, oplog.Result{}, api.ErrNoLeader
+			return 0, nil, api.ErrNoLeader
 		}
 		return write(ctx, c, ops...)
 	}

@@ -129,13 +129,13 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 	}
 	op := &oplog.Resolve{ID: q.ID, Strategy: q.Strategy, Winner: q.Winner, Note: q.Note, At: oplog.At(th.cfg.Now())}
 	var at oplog.Index
-	var result oplog.Result
+	var results []oplog.Result
 	var err error
 	if q.Strategy == oplog.MergeAB {
 		op.Merged, err = th.mergedSides(ctx, c, q)
 	}
 	if err == nil {
-		at, result, err = th.cfg.Write(ctx, c, op)
+		at, results, err = th.cfg.Write(ctx, c, op)
 	}
 	switch {
 	case errors.Is(err, oplog.ErrNoConflict):
@@ -146,7 +146,7 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 		return nil, err
 	}
 	x, err := state.Get(th.cfg.State, func(v *state.View) oplog.ConflictRow { x, _ := v.Conflict(c.DB, q.ID); return x })
-	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: result.Num > 0,
+	return &api.Resolved{ID: q.ID, Strategy: q.Strategy, Winner: api.OrNil(x.Winner), Lost: results[0].Num > 0,
 		NewRID: api.OrNil(x.Merged), Index: field.Token(at)}, err
 }
 

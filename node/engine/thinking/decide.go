@@ -285,12 +285,12 @@ func (r *round) propose(ctx context.Context) (*api.Thought, error) {
 	}
 	for _, e := range append(entries, r.op) {
 		r.snap.Yield() // applying an entry costs time on this node too
-		at, first, err := r.th.cfg.Write(ctx, r.c, &e)
+		at, results, err := r.th.cfg.Write(ctx, r.c, &e)
 		if err != nil {
 			return nil, err
 		}
 		a.Index = at
-		if done := first.Thought; done != nil {
+		if done := results[0].Thought; done != nil {
 			a.Merged, a.Conflicts, a.New, a.Updated = a.Merged+done.Merged, a.Conflicts+done.Conflicts, a.New+done.PatternsNew, a.Updated+done.PatternsUpdated
 			a.Personality = a.Personality || done.Personality
 			raised = append(raised, done.Triggers...)

@@ -36,7 +36,7 @@ type Config struct {
 	ReadText func(v *state.View, c api.Caller, text string) (version uint8, names []oplog.Mention, claims []oplog.Claim)
 	// Write returns once this node finds what was written, with the result of the first operation. Compose returns
 	// the operation that stores a memory; near is its vector if there is no embedder.
-	Write   func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, first oplog.Result, err error)
+	Write   func(ctx context.Context, c api.Caller, ops ...oplog.Op) (at oplog.Index, results []oplog.Result, err error)
 	Compose func(ctx context.Context, c api.Caller, d api.Draft, near oplog.Vector) (*oplog.Remember, error)
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,10 +29,10 @@ func newTestThinker(t *testing.T) (*Thinker, api.Caller) {
 	t.Cleanup(func() { st.Close() })
 	at := oplog.Index(0)
 	var x *index.Index
-	write := func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+	write := func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, []oplog.Result, error) {
 		body, err := (&oplog.Entry{Node: 1, DB: c.DB, Ops: ops}).Encode()
 		if err != nil {
-			return 0, oplog.Result{}, err
+			return 0, nil, err
 		}
 		at++
 		out, err := st.Apply([]oplog.Record{{Index: at, Data: oplog.EncodeRecord(oplog.MakeHLC(uint64(at), 0, 1), body)}})
@@ -42,9 +43,9 @@ func newTestThinker(t *testing.T) (*Thinker, api.Caller) {
 			err = out[0].Err
 		}
 		if err != nil {
-			return at, oplog.Result{}, err
+			return at, nil, err
 		}
-		return at, out[0].Results[0], nil
+		return at, out[0].Results, nil
 	}
 	_, _, err = write(t.Context(), api.Caller{}, &oplog.Init{Cluster: "c"})
 	must(t, err)
@@ -201,7 +202,7 @@ func TestADeliveryPassesOverWhatIsMovedMeanwhile(t *testing.T) {
 	write := th.cfg.Write
 	_, _, err := write(t.Context(), c, round)
 	must(t, err)
-	th.cfg.Write = func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, oplog.Result, error) {
+	th.cfg.Write = func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, []oplog.Result, error) {
 		th.cfg.Write = write
 		_, err := th.MoveTrigger(ctx, c, &api.MoveTriggerRequest{ID: "b", Verb: "acknowledge"})
 		must(t, err)
@@ -210,5 +211,41 @@ func TestADeliveryPassesOverWhatIsMovedMeanwhile(t *testing.T) {
 	if list, err := th.DeliverTriggers(t.Context(), c, &api.DeliverTriggersRequest{}); err != nil || list.Count != 1 ||
 		list.Triggers[0].ID != "a" {
 		t.Errorf("delivered: %+v, %v", list, err)
+	}
+}
+
+// TestTriggersAreDeliveredOnce: another client receives one of two triggers between the decision and the log. This
+// client gets the other one alone.
+func TestTriggersAreDeliveredOnce(t *testing.T) {
+	t.Parallel()
+	th, c := newTestThinker(t)
+	at := oplog.At(time.Now())
+	round := &oplog.Cognition{At: at, Last: true}
+	for i, id := range []string{"a", "b"} {
+		round.Triggers = append(round.Triggers, oplog.TriggerRow{ID: id, Type: "stale", Cooldown: id,
+			Created: at + oplog.Time(i), Expires: at + oplog.Time(time.Hour.Microseconds())})
+	}
+	write := th.cfg.Write
+	_, _, err := write(t.Context(), c, round)
+	must(t, err)
+	deliver := func(limit int) (ids []string) {
+		list, err := th.DeliverTriggers(t.Context(), c, &api.DeliverTriggersRequest{Limit: limit})
+		must(t, err)
+		for _, x := range list.Triggers {
+			ids = append(ids, x.ID)
+		}
+		if list.Count != len(ids) {
+			t.Errorf("count %d of %v", list.Count, ids)
+		}
+		return ids
+	}
+	var first []string
+	th.cfg.Write = func(ctx context.Context, c api.Caller, ops ...oplog.Op) (oplog.Index, []oplog.Result, error) {
+		th.cfg.Write = write
+		first = deliver(1)
+		return write(ctx, c, ops...)
+	}
+	if second := deliver(10); !slices.Equal(first, []string{"b"}) || !slices.Equal(second, []string{"a"}) {
+		t.Errorf("delivered %v and %v", first, second)
 	}
 }

@@ -64,7 +64,8 @@ func movedConcurrently(err error) bool {
 
 var errTriggersMove = oplog.Errorf(oplog.Unavailable, "triggers change all the time; retry")
 
-// DeliverTriggers returns pending triggers and marks them as delivered, in one entry.
+// DeliverTriggers returns pending triggers and marks them as delivered, in one entry. It returns only those that this
+// entry has moved: another client may have received the others in between.
 func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.DeliverTriggersRequest) (*api.TriggerList, error) {
 	for range maxTriggerAttempts {
 		a, err := state.Get(th.cfg.State, func(v *state.View) *api.TriggerList {
@@ -79,8 +80,21 @@ func (th *Thinker) DeliverTriggers(ctx context.Context, c api.Caller, q *api.Del
 			rows[i].Status = oplog.TriggerDelivered.String()
 			ops = append(ops, &oplog.TriggerMove{ID: rows[i].ID, To: oplog.TriggerDelivered, At: oplog.At(th.cfg.Now())})
 		}
-		if _, _, err = th.cfg.Write(ctx, c, ops...); !movedConcurrently(err) {
-			return a, err
+		_, results, err := th.cfg.Write(ctx, c, ops...)
+		if movedConcurrently(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		mine := a.Triggers[:0]
+		for i, r := range results {
+			if r.Changed {
+				mine = append(mine, rows[i])
+			}
+		}
+		if a.Triggers, a.Count = mine, len(mine); len(mine) > 0 {
+			return a, nil
 		}
 	}
 	return nil, errTriggersMove
@@ -96,8 +110,11 @@ func (th *Thinker) MoveTrigger(ctx context.Context, c api.Caller, q *api.MoveTri
 	if !ok {
 		return nil, &api.Refusal{Code: "not_found", Err: oplog.Errorf(oplog.NotFound, "unknown verb: want acknowledge, act or dismiss")}
 	}
-	at, done, err := th.cfg.Write(ctx, c, &oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(th.cfg.Now())})
-	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: done.Changed, Index: field.Token(at)}, err
+	at, results, err := th.cfg.Write(ctx, c, &oplog.TriggerMove{ID: q.ID, To: to, At: oplog.At(th.cfg.Now())})
+	if err != nil {
+		return nil, err
+	}
+	return &api.MovedTrigger{ID: q.ID, Status: to.String(), Changed: results[0].Changed, Index: field.Token(at)}, nil
 }
 
 // PruneTriggers expires pending triggers. If another client moves one of them in between, it decides again.
