@@ -11,9 +11,10 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// A Caller is the authenticated origin of a request: its database, its rights and how it may be answered. Trust
-// boundary: only node/access makes one, from a token or for a surface whose clients are this host's own user; the code
-// behind it checks nothing again.
+// A Caller is the authenticated origin of a request: its database, its rights and how it may be answered.
+//
+// Trust boundary: only node/access makes callers, from a token or for a surface whose clients are this host's own user.
+// The code behind the door does not authenticate again.
 type Caller struct {
 	DB       oplog.DB
 	Database string
@@ -22,19 +23,19 @@ type Caller struct {
 	By       string       // the origin of a caller without a token: see the By constants
 	Scopes   []Scope      // what is allowed
 	Until    oplog.Time   // when its credential expires, if before its token does; 0 otherwise
-	Spaces   oplog.Spaces // the namespaces that this is bound to; none: to no namespace
+	Spaces   oplog.Spaces // the namespaces that the caller is bound to; empty: all
 	Policy   oplog.Policy // how far its texts are trusted
 	Forward  bool         // writes follow the leader by themselves
-	Quiet    bool         // its recalls strengthen nothing
-	Asked    bool         // another member asks in its name, so this node asks no others
+	Quiet    bool         // its recalls do not reinforce memories
+	Asked    bool         // another member forwards the request, so this node does not ask further members
 	Surface  string       // http, wire, mcp or the name of a dialect, for the slow log
 
-	Patience time.Duration // how long its reads wait for their min_index, and nothing else of them; 0 for the log's own bound
+	Patience time.Duration // bounds how long its reads wait for their min_index; 0 for the log's own bound
 
-	Hold *large.Hold // what the request takes of the byte budget until it is answered; nil before the door
+	Hold *large.Hold // the bytes that the request reserves of the budget until it is answered; nil before the door
 
-	Usual   int // operations a second where token and database set no limit; 0 for no limit
-	Counted int // operations of the request that were counted against its limits already
+	Usual   int // operations a second if token and database set no limit; 0 for no limit
+	Counted int // operations of the request that already count against its limits
 }
 
 // The origins of callers without a token.
@@ -47,8 +48,8 @@ const (
 // HashPrefix is the number of digits of a token's hash that identify it.
 const HashPrefix = 12
 
-// Reach returns the namespaces of a request: the one that it names, or all that its caller is bound to. Scans test each
-// row with it, so that no answer has to be cut down after it was made.
+// Reach returns the namespaces that a request may see: the one that it names, or all that its caller is bound to. Scans
+// test each row with it, so that no answer needs to be filtered afterwards.
 func (c Caller) Reach(namespace string) oplog.Reach {
 	return oplog.Reach{Name: strings.TrimSpace(namespace), Within: c.Spaces}
 }
@@ -79,12 +80,12 @@ func (c Caller) Class() string {
 	return oplog.LowestTrust(c.Policy.Trust, oplog.TrustAgent)
 }
 
-// Stamp says who writes a text of the caller's.
+// Stamp returns the origin that is stored with the caller's texts.
 func (c Caller) Stamp() oplog.Stamp {
 	return oplog.Stamp{Writer: cmp.Or(c.Label, c.Who()), Dialect: c.Surface, Trust: c.Class()}
 }
 
-// Held reports whether all that the caller writes waits in quarantine.
+// Held reports whether everything that the caller writes waits in quarantine.
 func (c Caller) Held() bool { return oplog.Quarantines(c.Policy.Quarantine, c.Class()) }
 
 // May reports whether the caller has a scope.

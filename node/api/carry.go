@@ -14,17 +14,17 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Carry returns the function that fills a T from an F: each field from the one of its name, or of the name in its tag
-// of. A field of T without a partner stays as it is, for the caller to fill. Two more tags say how a value is written:
-// unit:"hours" for what the other side has in seconds, and empty for what stands for nothing. A name in of that begins
-// with ! is of a flag that says the opposite. Fields of one name and types that do not go together make it panic when
-// it is used first, which the test of every field does: a program that asks a node starts without it.
+// Carry returns a function that fills a T from an F. It copies each field from the field of the same name, or of the
+// name in the tag of; a name that begins with ! is that of a flag with the opposite meaning. Fields of T without a
+// partner stay as they are, for the caller to fill. The tag unit:"hours" converts from seconds, and the tag empty names
+// the value that stands for none. If two fields of one name have types that cannot be converted, the first call panics;
+// the test of every field makes that call.
 func Carry[F, T any]() func(from *F, to *T) {
 	carry := sync.OnceValue(func() carrier { return carryStruct(reflect.TypeFor[F](), reflect.TypeFor[T]()) })
 	return func(from *F, to *T) { carry()(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()) }
 }
 
-// Made is Carry for a value that is made of another alone.
+// Made is Carry for a T that has nothing but what its F has.
 func Made[F, T any]() func(F) T {
 	carry := Carry[F, T]()
 	return func(from F) (to T) {
@@ -33,7 +33,7 @@ func Made[F, T any]() func(F) T {
 	}
 }
 
-// A carrier puts one value into another.
+// A carrier copies one value into another.
 type carrier func(from, to reflect.Value)
 
 func carryStruct(from, to reflect.Type) carrier {
@@ -57,7 +57,8 @@ func carryStruct(from, to reflect.Type) carrier {
 	}
 }
 
-// optional reports whether a field lies in an embedded struct that may be absent: whoever adds that struct fills it.
+// optional reports whether a field lies in an embedded struct that may be absent. The code that adds the struct also
+// fills it.
 func optional(t reflect.Type, f reflect.StructField) bool {
 	for i := range f.Index[:len(f.Index)-1] {
 		if t.FieldByIndex(f.Index[:i+1]).Type.Kind() == reflect.Pointer {
@@ -67,7 +68,7 @@ func optional(t reflect.Type, f reflect.StructField) bool {
 	return false
 }
 
-// partner finds the field that a value comes from. Either side may name the other's.
+// partner finds the field that a value comes from. The tag of either field may name the other.
 func partner(of reflect.Type, f reflect.StructField) (src reflect.StructField, ok bool) {
 	name := cmp.Or(named(f), f.Name)
 	for _, src := range reflect.VisibleFields(of) {
@@ -78,7 +79,7 @@ func partner(of reflect.Type, f reflect.StructField) (src reflect.StructField, o
 	return src, false
 }
 
-// named is the name in a field's tag of, without the mark of the opposite.
+// named returns the name in a field's tag of, without the ! of the opposite.
 func named(f reflect.StructField) string { return strings.TrimPrefix(f.Tag.Get("of"), "!") }
 
 var (
@@ -92,7 +93,7 @@ var (
 	someJSON = reflect.TypeFor[[]byte]()
 )
 
-// carryValue chooses by the two types.
+// carryValue returns the carrier for two types.
 func carryValue(src, dst reflect.StructField) carrier {
 	for _, of := range []func(src, dst reflect.StructField) carrier{carryOpposite, carryHours, carryTime, carryStatus,
 		carryJSON, carryPlain} {
@@ -103,7 +104,7 @@ func carryValue(src, dst reflect.StructField) carrier {
 	panic(fmt.Sprintf("api: %s of %s does not become %s of %s", src.Name, src.Type, dst.Name, dst.Type))
 }
 
-// carryOpposite carries a flag that one side may leave out, where it is false on the other.
+// carryOpposite carries a flag to one with the opposite meaning. One side may leave its flag out.
 func carryOpposite(src, dst reflect.StructField) carrier {
 	opposite := func(f reflect.StructField) bool { return strings.HasPrefix(f.Tag.Get("of"), "!") }
 	switch {
@@ -129,7 +130,7 @@ func carryHours(src, dst reflect.StructField) carrier {
 	return nil
 }
 
-// carryTime carries the log's times, which are Unix seconds in JSON, 0 or null for none.
+// carryTime carries times of the log. In JSON they are Unix seconds, and 0 or null for none.
 func carryTime(src, dst reflect.StructField) carrier {
 	from, to := src.Type, dst.Type
 	switch {
@@ -169,8 +170,8 @@ func setDate(to reflect.Value, seconds float64) {
 	to.Set(reflect.ValueOf(field.Date{Time: field.UnixOrNone(seconds)}))
 }
 
-// carryStatus carries a status, or another word that the state has a number for, by its name. Which status a memory may
-// have, the caller checks.
+// carryStatus carries a status, or another word that the state stores as a number, by its name. The caller checks
+// whether a memory may have that status.
 func carryStatus(src, dst reflect.StructField) carrier {
 	switch {
 	case src.Type.Implements(aName) && dst.Type.Kind() == reflect.String:
@@ -187,7 +188,7 @@ func carryStatus(src, dst reflect.StructField) carrier {
 	return nil
 }
 
-// carryJSON carries JSON, where null says nothing.
+// carryJSON carries JSON. null stands for none.
 func carryJSON(src, dst reflect.StructField) carrier {
 	from, to, empty := src.Type, dst.Type, []byte(dst.Tag.Get("empty"))
 	switch {
@@ -209,7 +210,7 @@ func carryJSON(src, dst reflect.StructField) carrier {
 	return nil
 }
 
-// carryPlain carries what is of one type on both sides, a pointer apart, and lists of structs.
+// carryPlain carries values of one type, of which either side may be a pointer, and lists of structs.
 func carryPlain(src, dst reflect.StructField) carrier {
 	from, to := src.Type, dst.Type
 	switch {
@@ -235,7 +236,7 @@ func carryPlain(src, dst reflect.StructField) carrier {
 	return nil
 }
 
-// assign copies a value. Lists of answers are never null.
+// assign copies a value. A nil list becomes an empty one, because lists in answers are never null.
 func assign(of reflect.Type, empty string) carrier {
 	switch {
 	case of == reflect.TypeFor[[]string]():
@@ -262,7 +263,7 @@ func carryList(from, to reflect.Type) carrier {
 	}
 }
 
-// secondsOf finds the seconds that are shown as so many hours, to the last bit.
+// secondsOf returns the seconds that are shown as a number of hours, exact to the last bit.
 func secondsOf(hours float64) float64 {
 	s := hours * 3600
 	for _, near := range []float64{s, math.Nextafter(s, 0), math.Nextafter(s, math.Inf(1))} {

@@ -63,10 +63,10 @@ type ClusterStatus struct {
 	Embedder *Embedder `json:"embedder,omitempty" doc:"This node's embedder; absent where it has none."`
 
 	Voters    int `json:"-"`
-	Answering int `json:"-"` // of the voters, this node among them when it is one
+	Answering int `json:"-"` // voters that answer, including this node if it is one
 }
 
-// Members are all nodes of the cluster, first the node that answers.
+// Members returns all nodes of the cluster, the node that answers first.
 func (s *ClusterStatus) Members() []Peer {
 	return append([]Peer{{NodeID: s.NodeID, State: s.Role, Voter: s.Voter, Reachable: true, Wire: s.Wire, HTTP: s.HTTP,
 		LagEntries: s.Lag, Vitals: s.Vitals, Store: &s.Store}}, s.Peers...)
@@ -105,7 +105,7 @@ type LostRecords struct {
 	Acknowledged uint64 `json:"acknowledged" doc:"Number of these records that are known to be acknowledged."`
 }
 
-// A Damage is a file of a node's home in which something was read that is not what was written there.
+// A Damage is a file of a node's home whose content is not what was written to it.
 type Damage struct {
 	Kind     string `json:"kind" is:"string{state,log,snapshot,index}" doc:"The damaged part: the state, records that the log keeps for its readers, a snapshot or a search index."`
 	Database string `json:"database,omitempty" doc:"The database, when a search index is damaged."`
@@ -115,8 +115,8 @@ type Damage struct {
 	Heals    string `json:"heals" doc:"How it is repaired, and what an operator should do."`
 }
 
-// A Dispute is a message of another member that a node rejected or did not believe, because it contradicts what the
-// node has applied or is nothing that a member sends.
+// A Dispute is a message of another member that a node rejected, because it contradicts what the node has applied or is
+// no message that a member sends.
 type Dispute struct {
 	Peer    uint32 `json:"peer" doc:"The member that sent it."`
 	Index   uint64 `json:"log_index,omitempty" doc:"Log index on which the two members disagree; absent when the message has no index."`
@@ -149,12 +149,12 @@ type Peer struct {
 	Vitals
 	Store *Store `json:"store,omitempty" doc:"The files of its state; absent when it does not answer."`
 
-	Through uint64 `json:"-"` // as Applied, with the log's own entries
+	Through uint64 `json:"-"` // like Applied, but also counts the log's own entries
 	Whole   bool   `json:"-"` // its state was checked and is intact, and it has its vote
-	Omits   bool   `json:"-"` // it leads, and the node that asks it is none of its members
+	Omits   bool   `json:"-"` // it leads a cluster of which the asking node is not a member
 }
 
-// TopologyAnswer is the same on all nodes: the one that answers is a line like the others.
+// TopologyAnswer describes the members. It is the same on all nodes: the one that answers is listed like the others.
 type TopologyAnswer struct {
 	Cluster    string   `json:"cluster_id" doc:"The cluster's id."`
 	NodeID     uint32   `json:"node_id" doc:"The node that answers."`

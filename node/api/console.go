@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairndb/cairn/oplog"
 
-// What the console asks for.
+// Operations of the console.
 var (
 	Timeline = row[TimelineRequest, MemoryList](Op{Name: "timeline", Bound: Narrowed,
 		Does: "Memories stored shortly before and after a memory, oldest first.", Scope: Read,
@@ -14,7 +14,7 @@ var (
 		HTTP: "POST /v1/recall/compare"})
 )
 
-// What models ask for that no other surface offers in this form.
+// Operations that only models need in this form.
 var (
 	Around = row[AroundRequest, MemoryList](Op{Name: "around", Bound: Narrowed,
 		Does: "Memories stored shortly before and after a memory, or the newest ones.", Scope: Read,

@@ -6,7 +6,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Databases: what they are, what bounds them, and the policies that they keep their memories by.
+// Databases, their bounds, and the policies by which they keep memories.
 var (
 	CreateDatabase = row[CreateDatabaseRequest, CreatedDatabase](Op{Name: "databases_create", Does: "Create a database.",
 		Scope: Write, Writes: true,
@@ -66,7 +66,7 @@ type QuotaRequest struct {
 	Fresh
 }
 
-// Bounds hold what a database, or a token, asks of each node; 0 means no bound.
+// Bounds limit what a database or a token may use of each node; 0 means no limit.
 type Bounds struct {
 	PerSecond uint32 `json:"max_rps" doc:"Operations a second on each node; 0: no limit."`
 	Burst     uint32 `json:"burst" doc:"Burst: most operations at once; 0 for one second's worth of the rate."`

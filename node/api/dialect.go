@@ -15,10 +15,10 @@ type Exchange struct {
 	C      Caller
 	Decode func(to any) error // reads the body; without one it leaves its argument as it is
 	Params url.Values
-	Fresh  Fresh // of what the call reads
+	Fresh  Fresh // how fresh the answer must be
 }
 
-// NewExchange makes one, and reads from the parameters how new the answer must be.
+// NewExchange returns an Exchange, and reads from the parameters how fresh the answer must be.
 func NewExchange(d Door, r *http.Request, c Caller, decode func(to any) error) (x Exchange, err error) {
 	x = Exchange{Door: d, R: r, C: c, Decode: decode, Params: r.URL.Query()}
 	said := map[string]json.RawMessage{}
@@ -33,7 +33,7 @@ func NewExchange(d Door, r *http.Request, c Caller, decode func(to any) error) (
 	return x, nil
 }
 
-// For fills a request, says how new the answer of a read must be, and asks the door.
+// For fills a request, sets how fresh the answer of a read must be, and sends the request through the door.
 func (o Of[Q, A]) For(x *Exchange, values map[string]any) (*A, error) {
 	q, err := o.Fill(values)
 	if err != nil {
@@ -48,7 +48,7 @@ func (o Of[Q, A]) For(x *Exchange, values map[string]any) (*A, error) {
 // maxPast bounds the revisions of a memory that one answer reads.
 const maxPast = 10_000
 
-// AllRevisions reads the revisions of a memory, the oldest first. An error calls them what the client does.
+// AllRevisions reads the revisions of a memory, the oldest first. Its errors call them by the client's word.
 func (x *Exchange) AllRevisions(rid, called string) (all []Revision, err error) {
 	for {
 		a, err := Revisions.For(x, map[string]any{"rid": rid, "offset": len(all)})
@@ -65,7 +65,7 @@ func (x *Exchange) AllRevisions(rid, called string) (all []Revision, err error) 
 	}
 }
 
-// Rights returns the operation of each path of an API, whose right a caller needs before the body is read.
+// Rights returns the operation of each path of an API. A caller needs its scope before the body is read.
 func Rights[R any](routes map[string]R, right func(R) *Op) map[string]*Op {
 	all := map[string]*Op{}
 	for pattern, r := range routes {

@@ -5,7 +5,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Forgetting that holds.
+// Erasing for good.
 var (
 	Erase = row[EraseRequest, Erasing](Op{Name: "erase", Scope: Owner, Writes: true, HTTP: "POST /v1/erase",
 		Does: "Erase memories for good: their texts, vectors, revisions and claims, what they were merged or split into, and what that was merged or split into in turn. Of a memory that was itself merged or split from others it erases these too. Without confirm nothing is erased: the answer lists what would be, with a confirm value. Repeat the request with that value to erase it. " +
@@ -38,7 +38,7 @@ type Erasing struct {
 	Held      []string    `json:"still_held_by" doc:"Where the erased bytes may still be, and what removes them."`
 }
 
-// A Doomed memory is about to be erased.
+// A Doomed is a memory that is about to be erased.
 type Doomed struct {
 	RID       string `json:"rid" is:"rid" doc:"Its id."`
 	Namespace string `json:"namespace" doc:"Its namespace."`
@@ -53,7 +53,7 @@ type ErasedRequest struct {
 	Fresh
 }
 
-// A Proof is signed over the JSON of its statement, as it stands in the answer.
+// A Proof has a signature over the JSON of its statement, exactly as it is in the answer.
 type Proof struct {
 	Statement Statement `json:"statement" doc:"The statement that is signed."`
 	NodeID    uint32    `json:"node_id" doc:"The node."`
@@ -61,7 +61,7 @@ type Proof struct {
 	Signature string    `json:"signature" doc:"The key's signature of the statement's JSON, in hex."`
 }
 
-// A Statement holds nothing that a memory said.
+// A Statement says what was erased, without any text of a memory.
 type Statement struct {
 	RID       string      `json:"rid" is:"rid" doc:"The memory's id."`
 	Database  string      `json:"database" doc:"Its database."`

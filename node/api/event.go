@@ -9,15 +9,15 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Events tells what happens in a database as it happens.
+// Events streams the changes of a database.
 var Events = row[EventsRequest, Subscription](Op{Name: "events", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/events",
 	Media: "text/event-stream", Stream: true, Wire: wire.OpSubscribe,
 	Does: "A stream of changes that stays open: ids, never a memory's text. The first event, subscribed, has the log position at which the stream begins. " +
 		"When one write makes several events, only the last has an id line. To continue after that write, send the id as the header Last-Event-ID or as from. " +
 		"After 15 seconds without an event, a line with only a colon is sent. The event lagged means that the log no longer holds events you missed, or that it ends before the position you named."})
 
-// Message is one message of a conversation that is not its own operation, such as a model's first: it is counted as
-// one.
+// Message is a message of a conversation that is no operation itself, such as a model's first. It counts as one
+// operation.
 var Message = row[Nothing, Nothing](Op{Name: "message", Bound: Free, Node: true, Does: "One message of a conversation.", Scope: Read})
 
 type EventsRequest struct {
@@ -27,7 +27,7 @@ type EventsRequest struct {
 	Prefix string      `json:"prefix" doc:"Only events about memories whose key is this one or below it now, such as /prefs; a forgotten memory has its last key."`
 }
 
-// EventTypes are the events that a subscriber can ask for.
+// EventTypes lists the events that a subscriber can select.
 var EventTypes = []string{"stored", "corrected", "forgotten", "related", "unrelated", "claimed", "session_started",
 	"session_ended", "thought", "consolidated", "conflict", "resolved", "trigger",
 	"trigger_moved", "purged", "leader", "*"}
@@ -40,19 +40,19 @@ type Change struct {
 	At     float64     `json:"at" is:"time" doc:"When, in Unix seconds."`
 }
 
-// A Subscription misses nothing from when it is made until it is closed.
+// A Subscription misses no event from its creation until Close.
 type Subscription struct {
-	Begins json.RawMessage `json:"-"` // where in the log it begins, as the event subscribed has it
+	Begins json.RawMessage `json:"-"` // its first position in the log, in the form of the event "subscribed"
 
-	// Follow tells events until ctx ends or telling one fails, and closes the subscription.
+	// Follow passes events to a function until ctx ends or the function fails. Then it closes the subscription.
 	Follow func(ctx context.Context, tell func(Event) error) error `json:"-"`
 
 	Close func() `json:"-"`
 }
 
-// An Event is told to subscribers. One without a name says only that the subscription lives.
+// An Event is sent to subscribers. One without a name only shows that the subscription is alive.
 type Event struct {
 	Name  string
-	Index oplog.Index // to resume behind; 0 while more of the same log record follows
+	Index oplog.Index // position after which to resume; 0 if more events of the same log record follow
 	Data  json.RawMessage
 }

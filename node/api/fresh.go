@@ -8,24 +8,24 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Fresh says how new an answer must be. The zero value takes what this node has applied.
+// Fresh says how fresh an answer must be. With the zero value, it reflects whatever this node has applied.
 type Fresh struct {
 	MinIndex    field.Token `json:"min_index" in:"query,body" also:"min_seq" tool:"-" code:"invalid_min_seq" doc:"Wait until this node has applied the log up to here: the log_index of a write, to read your own write on another node."`
 	Consistency string      `json:"consistency" in:"query,body" tool:"-" is:"string{stale,linearizable}" doc:"linearizable: the answer includes everything acknowledged before the request."`
 }
 
-// Wanted returns the required freshness of the answer to a request that has a Fresh in it.
+// Wanted returns the required freshness of the answer.
 func (f Fresh) Wanted() Fresh { return f }
 
-// Want sets it.
+// Want sets the required freshness.
 func (f *Fresh) Want(w Fresh) { *f = w }
 
-// ReadRequest asks for all that there is, and says only how new it must be.
+// ReadRequest is the request of reads that have no parameters but the freshness.
 type ReadRequest struct{ Fresh }
 
 var freshFields = field.Of(reflect.TypeFor[ReadRequest]())
 
-// FreshOf reads min_index and consistency from an object of a dialect's own, and passes over its other fields.
+// FreshOf reads min_index and consistency from an object of a dialect, and ignores its other fields.
 func FreshOf(fields map[string]json.RawMessage) (Fresh, error) {
 	q, own := ReadRequest{}, map[string]json.RawMessage{}
 	for _, f := range freshFields {
@@ -40,7 +40,7 @@ func FreshOf(fields map[string]json.RawMessage) (Fresh, error) {
 	return q.Fresh, err
 }
 
-// Fill makes a request of its fields' values, for dialects. Fields that are left out have their defaults.
+// Fill sets the fields of a dialect's request. Fields that are left out get their defaults.
 func (o Of[Q, A]) Fill(values map[string]any) (*Q, error) {
 	body := map[string]json.RawMessage{}
 	for name, v := range values {

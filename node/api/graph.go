@@ -42,7 +42,7 @@ type Related struct {
 	ID    string      `json:"edge_id" doc:"The relation's id."`
 	Index field.Token `json:"log_index" doc:"Position of the write in the log; min_index on another node waits for it."`
 
-	New bool `json:"-"` // it was not there before
+	New bool `json:"-"` // it did not exist before
 }
 
 type EdgesRequest struct {
@@ -62,7 +62,7 @@ type EdgeList struct {
 	Bounded
 }
 
-// An Edge is a relation of two entities.
+// An Edge is a relation between two entities.
 type Edge struct {
 	ID     string  `json:"edge_id" doc:"The relation's id."`
 	Src    string  `json:"src" doc:"The entity that it starts from."`

@@ -5,7 +5,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// The health of a node. No token is needed: a load balancer has none.
+// The health of a node. It needs no token, because load balancers have none.
 var (
 	Alive = row[Nothing, AliveAnswer](Op{Name: "health", Bound: Free, Node: true,
 		Does: "Whether the process is alive; always 200.", HTTP: "GET /v1/health"})
@@ -34,7 +34,7 @@ type AliveAnswer struct {
 	Cluster      *Health     `json:"cluster,omitempty" doc:"The node as a member; absent on one without peers."`
 }
 
-// Health is a node as a member of its cluster.
+// Health describes a node as a member of its cluster.
 type Health struct {
 	NodeID        uint32      `json:"node_id" doc:"The node that answers."`
 	Role          string      `json:"role" doc:"Leader, Follower or Candidate."`
@@ -53,7 +53,7 @@ type DeepHealthAnswer struct {
 	Checks []Check `json:"checks" doc:"The checks."`
 }
 
-// A Check is one thing that was looked at.
+// A Check is the result of one check.
 type Check struct {
 	Check     string  `json:"check" doc:"The name of the check."`
 	Pass      bool    `json:"pass" doc:"Whether the check passed."`

@@ -9,9 +9,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The dialects of this host ask these in addition to the operations that every surface offers, and those of reads.go.
+// Operations that only the dialects of this host use, in addition to those of every surface and those of reads.go.
 // Their requests hold filters and operations of the log, so no surface can describe them: they have no route, no
-// frame and no tool, and pass the same door.
+// frame and no tool. They pass the same door.
 var (
 	Search = row[SearchRequest, Found](Op{Name: "search", Does: "Find memories with a dialect's own filters.", Scope: Read})
 	Place  = row[Nothing, PlaceAnswer](Op{Name: "place",
@@ -19,7 +19,7 @@ var (
 
 	Capture = row[CaptureRequest, Captured](Op{Name: "capture", Does: "Store events with their summaries, all or none.",
 		Scope: Write, Writes: true,
-		Cost: free}) // what is new is counted when the events are made
+		Cost: free}) // new events are counted when they are made
 	ForgetMany = row[ForgetManyRequest, ForgottenMany](Op{Name: "forget_many", Does: "Forget memories in one entry.",
 		Scope: Write, Writes: true,
 		Cost: func(request any) int { return max(1, len(request.(*ForgetManyRequest).RIDs)) }})
@@ -39,8 +39,7 @@ var (
 		Does: "Drop capabilities that were revoked before a time.", Scope: Owner, Writes: true})
 )
 
-// What the dialects of this host do to the host and not to a memory. What a request does is in it as a function: the
-// door decides whether it is called.
+// Acts of the dialects on the host. Each request holds the act as a function, and the door decides whether to call it.
 var (
 	RunProgram = row[HostRequest, Nothing](Op{Name: "run_program", Node: true, Does: "Run a program of this host.",
 		Scope: Programs, Stream: true, Cost: free})
@@ -56,29 +55,29 @@ var (
 		Does: "Count an event stream that was ended because its client does not keep up.", Scope: Read, Cost: free})
 )
 
-// free is the cost of what is part of an operation, and of what is about no memory: the rate of a database does not
-// hold it.
+// free is the cost of operations that are part of another one, or not about memories. They do not count against the
+// rate of a database.
 func free(any) int { return 0 }
 
-// MaxHits is the most that a search returns.
+// MaxHits bounds the hits of a search.
 const MaxHits = 1000
 
-// A Host is the door as the dialects of this host find it.
+// A Host is the door for the dialects of this host.
 type Host interface {
 	Door
-	// Local is this host's user as a caller in a database.
+	// Local returns this host's user as a caller in a database.
 	Local(database string) (Caller, error)
 }
 
-// At is a database behind the door, for a dialect whose clients are this host's user.
+// At gives a dialect access to one database through the door. The dialect's clients are this host's user.
 type At struct {
 	Host
 	Surface  string // the dialect's name, for the slow log
 	Database string
-	Also     []Scope // what the clients need beside reading, writing and owning the database: see RunProgram and its neighbours
+	Also     []Scope // scopes of the clients beside read, write and owner, such as Programs
 }
 
-// Ask does the operation for this host's user.
+// Ask runs the operation for this host's user.
 func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 	c, err := at.Local(at.Database)
 	if err != nil {
@@ -89,8 +88,7 @@ func (o Of[Q, A]) Ask(ctx context.Context, at At, request *Q) (*A, error) {
 	return o.Do(ctx, at, c, request)
 }
 
-// Act has the door call act, which does something to the host. It returns denied when the door does not let the
-// clients.
+// Act runs an act on the host if the door permits it, and otherwise returns denied.
 func (at At) Act(ctx context.Context, what Of[HostRequest, Nothing], denied error, act func(context.Context) error) error {
 	_, err := what.Ask(ctx, at, &HostRequest{Run: act})
 	if errors.Is(err, &oplog.Error{Kind: oplog.Denied}) {
@@ -102,8 +100,8 @@ func (at At) Act(ctx context.Context, what Of[HostRequest, Nothing], denied erro
 // awaitTimeout bounds how long a dialect's client waits for freshness.
 const awaitTimeout = 5 * time.Second
 
-// Await waits until this node is as new as a client asks; what is read after it is no older. Dialects call it in front
-// of every request, so that none of their reads can forget it.
+// Await waits until this node is as fresh as a client requires; later reads are no older. Dialects call it before every
+// request, so that no read can forget it.
 func (at At) Await(ctx context.Context, f Fresh) error {
 	if f == (Fresh{}) {
 		return nil
@@ -114,34 +112,34 @@ func (at At) Await(ctx context.Context, f Fresh) error {
 	return err
 }
 
-// A SearchRequest is a question. What is not set does not filter.
+// A SearchRequest is a question. Fields that are not set do not filter.
 type SearchRequest struct {
 	Text         string
-	Vector       []float32 // the question's; made by the database's embedder when there is none
-	K            int       // at most so many, up to MaxHits
-	Expand       bool      // follow relations of what the question names
+	Vector       []float32 // the question's; if nil, the database's embedder makes it
+	K            int       // bound of the hits, at most MaxHits
+	Expand       bool      // follow relations of the entities that the question names
 	Types        []string
 	Namespace    string
 	Tier         string
-	Private      string // memories of namespaces with this prefix are not seen,
-	Within       string // but for those of this namespace
+	Private      string // excludes memories of namespaces with this prefix,
+	Within       string // except for this namespace
 	Since, Until oplog.Time
 	MinScore     float64
-	Match        json.RawMessage   // a filter of attributes, which is true of all that is found; nil for none
-	Now          time.Time         // of the question: decides recency and decay; zero is now
-	Fresh                          // how new the answer must be
-	Quiet        bool              // what is found is not counted as used
-	Admit        func(Facts) bool  // asked inside the scans, by several goroutines; nil admits all
-	Pick         func([]Hit) []Hit // the last cut: what it leaves out is not counted as used; nil leaves all
+	Match        json.RawMessage   // a filter of attributes; nil for none
+	Now          time.Time         // time of the question, for recency and decay; zero is now
+	Fresh                          // how fresh the answer must be
+	Quiet        bool              // hits are not counted as used
+	Admit        func(Facts) bool  // called inside the scans by several goroutines; nil admits all
+	Pick         func([]Hit) []Hit // selects the returned hits; the others are not counted as used; nil keeps all
 }
 
-// Facts holds the fields that a filter inside the scans may look at.
+// Facts holds the fields that Admit may read inside the scans.
 type Facts struct {
 	Namespace, Owner, Tier string
 	Created                oplog.Time
 }
 
-// A Hit is a memory that was found. The memory is shared: it must not be changed.
+// A Hit is a memory that a search found. The memory is shared and must not be changed.
 type Hit struct {
 	Memory *oplog.Memory
 	Score  float64
@@ -150,15 +148,15 @@ type Hit struct {
 
 type Found struct {
 	Hits    []Hit       // best first
-	Index   oplog.Index // the answer reflects the log up to here
-	Matched int         // memories that have to do with the question
-	Below   int         // of them, those that score less than MinScore
+	Index   oplog.Index // the answer reflects the log up to this position
+	Matched int         // memories that match the question
+	Below   int         // matches that score less than MinScore
 }
 
 type PlaceAnswer struct {
 	NodeID  uint32
 	Role    string  // leader, follower or candidate
-	Leader  *uint32 // nil while none is known
+	Leader  *uint32 // nil if unknown
 	Term    uint64
 	Commit  uint64
 	Applied oplog.Index
@@ -168,8 +166,8 @@ type PlaceAnswer struct {
 // A CaptureRequest holds the raw output of tools. The node removes secrets and makes the events of the rest.
 type CaptureRequest struct {
 	Said []Said
-	Make func([]Said) ([]CapturedEvent, error) // is given all of Said, redacted; what it makes no event of is not stored
-	Turn func(work func() error) error         // runs the redaction of large requests; nil: at once
+	Make func([]Said) ([]CapturedEvent, error) // makes events of the redacted outputs; nothing else is stored
+	Turn func(work func() error) error         // runs the redaction of large requests; if nil, it runs at once
 }
 
 // Said is a tool's output in a session.
@@ -178,18 +176,18 @@ type Said struct {
 	Payload               any // decoded JSON
 }
 
-// A CapturedEvent is an action of a tool, and the memory of it.
+// A CapturedEvent is an action of a tool with the memory that summarises it.
 type CapturedEvent struct {
 	Event   *oplog.Event
 	Summary *oplog.Remember
 }
 
 type Captured struct {
-	IDs      []CapturedIDs // of the events that were made, in their order
-	Redacted []string      // kinds of secrets that were taken out
+	IDs      []CapturedIDs // of the events, in their order
+	Redacted []string      // kinds of secrets that were removed
 }
 
-// CapturedIDs are the numbers that an event and its summary got.
+// CapturedIDs holds the numbers of an event and its summary.
 type CapturedIDs struct {
 	Event   oplog.EventID
 	Summary oplog.Seq
@@ -197,7 +195,7 @@ type CapturedIDs struct {
 
 type ForgetManyRequest struct{ RIDs []string }
 
-type ForgottenMany struct{ Found []bool } // for each, whether there was one to forget
+type ForgottenMany struct{ Found []bool } // whether each existed
 
 type SweepNowRequest struct{ Namespace string }
 
@@ -205,11 +203,11 @@ type Swept struct{ Forgotten uint64 }
 
 type PurgedStep struct {
 	Purged uint64
-	Next   string // Purge.From of the next step; blank after the last
+	Next   string // Purge.From of the next step; empty after the last
 }
 
 type KeepIntentRequest struct {
-	Key     string // of idempotency
+	Key     string // the idempotency key
 	Memory  *oplog.Remember
 	Receipt *oplog.Receipt
 }
@@ -220,13 +218,13 @@ type KeepIdentityRequest struct {
 }
 
 type Revoked struct {
-	Changed bool   // whether it held until now
-	Action  string // that it was for; blank when there is no such capability
+	Changed bool   // whether it was valid until now
+	Action  string // the action that it permits; empty if there is no such capability
 }
 
 type PurgedGrants struct{ Purged uint64 }
 
-// A HostRequest is something to be done to this host.
+// A HostRequest is an act on this host.
 type HostRequest struct {
-	Run func(context.Context) error // nil: the caller only wants to know whether it may
+	Run func(context.Context) error // the act; nil only asks whether it is permitted
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// An IDsRequest asks for ids and for their short forms: a number, as in #812, or the beginning of an id.
+// An IDsRequest resolves short forms of ids: a number, as in #812, or the beginning of an id.
 type IDsRequest struct {
 	RIDs  []string `json:"rids" names:"-" doc:"Full ids to find the numbers of."`
 	Short []string `json:"short" doc:"Short forms to find the ids of: #812, or at least the first 4 characters of an id."`
@@ -25,16 +25,16 @@ type Begun struct {
 	RIDs []string `json:"rids" doc:"The matching ids: none, one, or two of several."`
 }
 
-// wholeID is the length of an id that this server made; a shorter one may be a short form.
+// wholeID is the length of an id that this server makes. A shorter value may be a short form.
 const wholeID = 36
 
-// MayBeShort reports whether a value of a field is perhaps a memory's id in a short form.
+// MayBeShort reports whether a value may be the short form of a memory's id.
 func MayBeShort(f field.Field, id string) bool {
 	return (f.Kind.RID || f.Kind.Item != nil && f.Kind.Item.RID) && id != "" && len(id) < wholeID
 }
 
-// Whole is the id that the i-th of the short forms stands for. One that stands for none stays as it is, for the
-// operation that it is given to say so. The errors name the field.
+// Whole returns the id that the i-th short form stands for. If there is none, it returns the short form unchanged, and
+// the operation reports that the memory is missing. The errors name the field.
 func (a *IDsAnswer) Whole(i int, name, short string) (string, error) {
 	switch full := a.Full[i].RIDs; {
 	case len(full) == 1:

@@ -1,6 +1,6 @@
 package api
 
-// What is asked often and known badly, and what an agent should know when it begins.
+// Questions that were answered badly, and summaries for an agent that begins its work.
 var (
 	Gaps = row[GapsRequest, GapList](Op{Name: "gaps", Bound: Narrowed, Scope: Read, Asked: true,
 		HTTP: "GET /v1/insights/gaps", Also: []string{"/v1/knowledge_gaps"},

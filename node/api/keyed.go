@@ -33,8 +33,8 @@ var (
 			Text: "Do several steps on keys as one: all of them, or none if any condition fails. " + QuotedData}})
 )
 
-// A Condition states the expectation of a keyed request about its key. If it fails, nothing of the request is done and
-// the answer is 409 with the code precondition_failed and what is there.
+// A Condition states what a keyed request expects of its key. If it fails, the request changes nothing, and the answer
+// is 409 with the code precondition_failed and the current memory.
 type Condition struct {
 	IfAbsent   bool    `json:"if_absent" doc:"Expect that no memory has the key."`
 	IfRevision *uint32 `json:"if_revision" is:"integer[0..]" doc:"Expect the key's memory to be at this revision (its number of corrections)."`
@@ -117,7 +117,7 @@ type KeyPage struct {
 	Next *string  `json:"next" doc:"Pass it as after to get the next page; null at the end."`
 }
 
-// A KeyRow is a key with its memory, or a folder of deeper keys, which ends in / and has nothing else.
+// A KeyRow is a key with its memory, or a folder of deeper keys. A folder ends in / and has no other fields.
 type KeyRow struct {
 	Path     string  `json:"key" doc:"The key, or the folder of a group of deeper keys, ending in /."`
 	RID      string  `json:"rid,omitempty" is:"rid" doc:"The memory's id; absent for a folder, as are all other fields."`

@@ -12,7 +12,7 @@ type KeysAnswer struct {
 	Nodes []NodeKeys `json:"nodes" doc:"The nodes, by number."`
 }
 
-// NodeKeys are the keys and certificates of one member.
+// NodeKeys holds the keys and certificates of one member.
 type NodeKeys struct {
 	NodeID       uint32        `json:"node_id" doc:"The node's number."`
 	Error        string        `json:"error,omitempty" doc:"Why the node did not answer."`
@@ -23,7 +23,7 @@ type NodeKeys struct {
 	Ports        []Port        `json:"ports" doc:"The ports that it listens on for clients and members, without those of same-host dialects."`
 }
 
-// A DataKey is told by its id: what it encrypts with is never told.
+// A DataKey describes a data key by its id. No answer has the key itself.
 type DataKey struct {
 	ID      string  `json:"id" doc:"Its id."`
 	Master  string  `json:"master" doc:"Id of the master key that wraps it."`
@@ -31,7 +31,7 @@ type DataKey struct {
 	Created float64 `json:"created_at" is:"time" doc:"When it was made, in Unix seconds."`
 }
 
-// A Certificate is one that a node presents on its ports.
+// A Certificate describes a certificate that a node presents on its ports.
 type Certificate struct {
 	To      string   `json:"shown_to" is:"string{clients,peers}" doc:"clients: on the wire port and the gateway; peers: on the port for members."`
 	Subject string   `json:"subject" doc:"Its subject."`

@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Lists of memories, and their numbers.
+// Lists and numbers of memories.
 var (
 	Memories = row[MemoriesRequest, MemoryPage](Op{Name: "memories", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/memories",
 		Does: "Memories, newest first, or the newest 20,000 sorted by a field. total counts the namespace, or the database. " +
@@ -30,7 +30,7 @@ var (
 		Does: "Counters of a database or a namespace. Counters that need a scan stop at 20,000. For a namespace, relations and operations are 0, because they belong to no namespace. verbose=1 returns more."})
 )
 
-// A Listing says which memories are wanted. Zero values do not filter.
+// A Listing selects memories. Zero values do not filter.
 type Listing struct {
 	Namespace string     `json:"namespace" doc:"Only memories of this namespace; blank for all."`
 	Domain    string     `json:"domain" doc:"Only memories of this domain."`
@@ -41,11 +41,11 @@ type Listing struct {
 	Filter    field.Map  `json:"filter" doc:"Only memories that pass it, as in a recall."`
 	Limit     int        `json:"limit" is:"integer[0..]" default:"50" doc:"Most rows to return, up to 200."`
 
-	Match *filter.Filter `json:"-"` // Filter, as it was read
-	Gone  bool           `json:"-"` // also memories that were forgotten
+	Match *filter.Filter `json:"-"` // the parsed Filter
+	Gone  bool           `json:"-"` // includes forgotten memories
 }
 
-// A Walk goes through active memories in the order of their ids, which is that of their making.
+// A Walk pages through active memories in the order of their ids, which is the order of their creation.
 type Walk struct {
 	Kind  string `json:"kind" doc:"Only records whose metadata has this kind."`
 	Drive string `json:"drive_id" doc:"Only records whose metadata has this drive_id."`
@@ -61,7 +61,7 @@ type MemoriesRequest struct {
 	Walk
 	_ string `idle:"status" is:"string{active}"`
 
-	Walks bool `json:"-"` // records are wanted, in the order of their ids
+	Walks bool `json:"-"` // the answer has records, in the order of their ids
 	Fresh
 }
 
@@ -72,7 +72,7 @@ type MemoryPage struct {
 	*Walked
 }
 
-// NewestMemories are a page of a list.
+// NewestMemories holds a page of a list.
 type NewestMemories struct {
 	Total  uint64   `json:"total" doc:"Number of active memories in the namespace, or in the database."`
 	Offset int      `json:"offset" doc:"Number of rows skipped."`
@@ -82,7 +82,7 @@ type NewestMemories struct {
 	Bounded
 }
 
-// Walked is a page of a walk.
+// Walked holds a page of a walk.
 type Walked struct {
 	Records []Record `json:"records" doc:"Records in the order of their ids; fewer than limit when the filters match few."`
 	Next    *string  `json:"next_cursor" doc:"Pass it as since_rid to get the next page; null at the end."`
@@ -94,7 +94,7 @@ type NamespacesRequest struct {
 	Fresh
 }
 
-// A NamespacePage has namespaces with memories, also when all are forgotten.
+// A NamespacePage lists namespaces that have or had memories.
 type NamespacePage struct {
 	Namespaces []Namespace `json:"namespaces" doc:"Shorter names first, then in the order of their bytes."`
 	Next       *string     `json:"next" doc:"Pass it as after to get the next page; null at the end."`
@@ -148,7 +148,7 @@ type ValuePage struct {
 	Next   *string          `json:"next" doc:"Pass it as after to get the next page; null at the end."`
 }
 
-// An AttributeValue is a value with the memories that have it.
+// An AttributeValue is a value with the number of memories that have it.
 type AttributeValue struct {
 	Value json.RawMessage `json:"value" doc:"The value."`
 	Count int             `json:"count" doc:"Number of memories."`
@@ -162,8 +162,8 @@ type StatsRequest struct {
 	Fresh
 }
 
-// Counters are a database's numbers. There are eight for clients that take the object for a record's arguments: none
-// may be added that was not requested.
+// Counters holds the numbers of a database. Some clients pass the object's fields as arguments of a record with eight
+// fields, so no field may be added that was not requested.
 type Counters struct {
 	Active       uint64 `json:"active_memories" doc:"Memories that are recalled."`
 	Consolidated uint64 `json:"consolidated_memories" doc:"Memories that were merged into others."`
@@ -176,7 +176,7 @@ type Counters struct {
 	*MoreCounters
 }
 
-// MoreCounters are returned with verbose. Counters that need a scan stop at 10,000.
+// MoreCounters holds the counters that verbose adds. Those that need a scan stop at 10,000.
 type MoreCounters struct {
 	Archived int    `json:"archived_memories" doc:"Always 0: no memory is archived, all of them are searched."`
 	Resolved int    `json:"resolved_conflicts" doc:"Contradictions that were resolved or dismissed, up to 10,000."`

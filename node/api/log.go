@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairndb/cairn/oplog"
 
-// The log: changes of the cluster with their callers, and applied entries without their content.
+// The log: changes of the cluster with their callers, and applied entries without their contents.
 var (
 	Audits = row[AuditsRequest, AuditList](Op{Name: "audit",
 		Does: "Changes of the cluster and the callers that made them, newest first.", Scope: Admin, HTTP: "GET /v1/admin/audit"})
@@ -35,11 +35,11 @@ type LogRequest struct {
 	From  uint64 `json:"from" doc:"Entries from this log index on; 0 for the newest."`
 	Limit int    `json:"limit" is:"integer[0..]" default:"100" doc:"Most entries to return, up to 10,000."`
 	Wait  int    `json:"wait_ms" is:"integer[0..]" doc:"Milliseconds to wait for the entry at from, up to 60,000."`
-	Only  string `json:"-"` // the name of a database: its entries alone; blank for all
+	Only  string `json:"-"` // name of the database whose entries are listed; empty for all
 	Fresh
 }
 
-// Waits reports whether the operation may wait, and work on nothing meanwhile.
+// Waits reports whether the request may wait idle for new entries.
 func (q *LogRequest) Waits() bool { return q.Wait > 0 }
 
 type LogAnswer struct {

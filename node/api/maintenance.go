@@ -1,7 +1,7 @@
 package api
 
-// Databases looked over one after the other. Clients that look after a server call its databases tenants. What they
-// may ask for in addition to a round of cognition has no meaning here: nothing is left to split or to repair by hand.
+// Maintenance of one database after another. Clients that administer a server call its databases tenants. Of what they
+// can request, only rounds of cognition have a meaning here: there is nothing to split or to repair by hand.
 var (
 	RunMaintenance = row[RunMaintenanceRequest, MaintenanceRun](Op{Name: "maintenance_run", Scope: Admin, Writes: true,
 		HTTP: "POST /v1/admin/maintenance/run",
@@ -22,7 +22,7 @@ type MaintenanceRun struct {
 	Count   int          `json:"count" doc:"Number of rows."`
 }
 
-// Maintained is a round in one database.
+// Maintained is the result of a round in one database.
 type Maintained struct {
 	Tenant string `json:"tenant" doc:"The database's name."`
 	Thought
@@ -37,7 +37,7 @@ type UpkeepList struct {
 	Count   int      `json:"count" doc:"Number of rows."`
 }
 
-// Upkeep reports when maintenance last ran on a database, and what waits there.
+// Upkeep reports when maintenance last ran on a database, and what work is pending there.
 type Upkeep struct {
 	Tenant    string   `json:"tenant" doc:"The database's name."`
 	Thought   *float64 `json:"last_maintenance" is:"time" doc:"When maintenance last ran, in Unix seconds; null for never."`

@@ -90,14 +90,14 @@ type Remembered struct {
 	By         string      `json:"superseded_by,omitempty" is:"rid" doc:"A newer memory that replaces this one, which has an earlier date; absent when this one is current."`
 	Held       bool        `json:"quarantined,omitempty" doc:"true: it waits in quarantine, as the token's policy wants, until an owner releases it; absent when recall finds it now."`
 
-	Replayed bool `json:"-"` // the key answered: the memory was stored before
+	Replayed bool `json:"-"` // an earlier request with the same key had stored the memory
 }
 
 type RememberBatchRequest struct {
 	Memories []Draft `json:"memories" is:"!" doc:"The memories, at most 10,000."`
 	Key      string  `json:"idempotency_key" is:"key" doc:"Idempotency key of the batch: a memory without its own key gets this key plus its position, so repeating the request stores nothing twice."`
 
-	Whole string `json:"-"` // a key of the batch as a whole: it was stored or it was not
+	Whole string `json:"-"` // an idempotency key of the whole batch
 }
 
 // Keys returns the idempotency key of the memory.

@@ -5,7 +5,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// What cognition finds: contradictions, triggers, traits and patterns; and what clients say of it.
+// Results of cognition (contradictions, triggers, traits and patterns) and clients' feedback on them.
 var (
 	Conflicts = row[ConflictsRequest, ConflictList](Op{Name: "conflicts", Bound: Narrowed,
 		Does: "Contradictions, the most urgent first, then the newest.", Scope: Read, HTTP: "GET /v1/conflicts", Wire: wire.OpConflicts,
@@ -64,7 +64,7 @@ type ConflictList struct {
 	Bounded
 }
 
-// A Conflict is two memories, relations or claims of which one cannot be so.
+// A Conflict is a pair of memories, relations or claims that contradict each other.
 type Conflict struct {
 	ID        string   `json:"conflict_id" doc:"The conflict's id."`
 	Type      string   `json:"conflict_type" doc:"Kind of contradiction: identity_fact, preference, temporal, consolidation or minor."`
@@ -122,7 +122,7 @@ type TriggerHistoryRequest struct {
 	Fresh
 }
 
-// A TriggerFilter says which triggers are wanted.
+// A TriggerFilter selects triggers.
 type TriggerFilter struct {
 	Type      string `json:"type" doc:"Only those of this type; blank means all."`
 	Namespace string `json:"namespace" doc:"Only those about memories of this namespace alone; blank means all, including those about the whole database."`
@@ -187,7 +187,7 @@ type CategoryList struct {
 	Count      int        `json:"count" doc:"Number of rows."`
 }
 
-// A Category names words that exclude each other as the value of one attribute.
+// A Category lists words that exclude each other as values of one attribute.
 type Category struct {
 	Name    string `json:"name" doc:"The category's name."`
 	Members int    `json:"member_count" doc:"Number of its words."`

@@ -1,6 +1,6 @@
 package api
 
-// A Subject is the operations that belong together: a heading of the reference.
+// A Subject groups operations under a heading of the reference.
 type Subject struct {
 	Name  string
 	About string
@@ -49,7 +49,7 @@ var Subjects = []Subject{
 			RunProgram.Op, UseFiles.Op, RunGit.Op, AskHosts.Op, StopNode.Op, LoseStream.Op}},
 }
 
-// Ops are all operations.
+// Ops lists all operations.
 var Ops = func() (all []*Op) {
 	for _, s := range Subjects {
 		all = append(all, s.Ops...)

@@ -1,6 +1,6 @@
 package api
 
-// Past is the last day of the nodes.
+// Past returns measurements of the nodes over the last day.
 var Past = row[PastRequest, PastAnswer](Op{Name: "cluster_metrics", Node: true, Scope: Read, Asked: true, HTTP: "GET /v1/cluster/metrics",
 	Does: "Rates, latencies, lag and sizes of every node over the last 24 hours, with starts and elections. Each node keeps its own in memory, since it started."})
 
@@ -14,7 +14,7 @@ type PastAnswer struct {
 	Nodes []NodePast `json:"nodes" doc:"The nodes, by number."`
 }
 
-// A NodePast holds a node's measurements: lists of the same length, a value for each time, null where it was not known.
+// A NodePast holds a node's measurements. The lists have the same length, with a value for each time; null is unknown.
 type NodePast struct {
 	NodeID   uint32     `json:"node_id" doc:"The node's number."`
 	Error    string     `json:"error,omitempty" doc:"Why the node did not answer."`

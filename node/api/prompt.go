@@ -5,7 +5,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// What goes into a prompt.
+// Memories as a block for a prompt.
 var (
 	Prompt = row[PromptRequest, PromptAnswer](Op{Name: "context", Bound: Narrowed, Scope: Read, HTTP: "POST /v1/context",
 		Cost: func(request any) int { return max(1, len(request.(*PromptRequest).Namespaces)) },
@@ -39,7 +39,7 @@ type PromptAnswer struct {
 	Lag      *float64       `json:"lag_seconds" doc:"Seconds that this node is behind the leader; null while it hears none."`
 }
 
-// A PromptMemory is a memory that is in a block.
+// A PromptMemory is a memory in a block.
 type PromptMemory struct {
 	RID       string  `json:"rid" is:"rid" doc:"The memory's id."`
 	Short     string  `json:"id" doc:"Its id in the block."`

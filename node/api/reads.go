@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// The dialects of this host read these in addition to what every surface reads. An answer holds plain data of the
-// caller's database, all of one moment. No surface offers the rows, and they cost nothing.
+// Reads of the dialects of this host, in addition to those of every surface. An answer holds plain data of the caller's
+// database, all of one moment. No surface offers these rows, and they do not count against rates.
 var (
 	Await = row[AwaitRequest, Nothing](Op{Name: "await", Bound: Free,
 		Does: "Wait until this node is as fresh as a request requires.", Scope: Read, Cost: free})
@@ -35,19 +35,19 @@ var (
 	Tiers  = row[TiersRequest, TierCounts](reading("tiers", "The number of active memories by tier."))
 )
 
-// reading is an operation that reads for a dialect, which has awaited its client's freshness before.
+// reading returns the row of a dialect's read. The dialect has awaited its client's freshness before.
 func reading(name, does string) Op { return Op{Name: name, Does: does, Scope: Read, Cost: free} }
 
 type AwaitRequest struct {
-	Fresh      // how new this node must be
-	Found bool // recalls on this node must find all that the state holds
+	Fresh      // how fresh this node must be
+	Found bool // this node's index must have everything that its state has
 }
 
-// Kept is a memory with what else the state keeps of it.
+// Kept is a memory with further data that the state has of it.
 type Kept struct {
 	*oplog.Memory
-	Event  oplog.EventID // that it is the summary of; 0 for none
-	Vector []float32     // when the request asks for vectors
+	Event  oplog.EventID // the event that it summarises; 0 for none
+	Vector []float32     // if the request asks for vectors
 }
 
 // Visibility selects the memories that a client may see, whatever their age: those of a namespace and, unless Alone
@@ -67,10 +67,10 @@ func (s Visibility) Shows(m *oplog.Memory) bool {
 
 type (
 	EdgesOfRequest struct {
-		Entities []string // as they are spelled
+		Entities []string // by their exact names
 		Most     int
 	}
-	EdgesOfAnswer struct{ Edges []oplog.Edge } // each once, in the order of their making
+	EdgesOfAnswer struct{ Edges []oplog.Edge } // each once, in the order of their creation
 )
 
 // Memories by number, and events.
@@ -79,11 +79,11 @@ type (
 		Seqs    []oplog.Seq
 		Vectors bool
 	}
-	NumberedMemories  struct{ Memories []Kept } // in the order of the request, without numbers that name none
+	NumberedMemories  struct{ Memories []Kept } // in the order of the request, without unknown numbers
 	NeighboursRequest struct {
 		Visibility
-		At            oplog.Seq // 0 before it means the newest
-		Before, After int       // how many at most
+		At            oplog.Seq // 0: Before counts from the newest
+		Before, After int       // bounds of the two lists
 	}
 	NeighbourMemories struct {
 		Before []Kept // with lower numbers, the highest first
@@ -93,34 +93,34 @@ type (
 	WorkspaceCounts  struct {
 		Events   oplog.EventCounts
 		Memories oplog.Counts
-		Embedded uint64 // memories with a vector; 0 when the database has no embedder
+		Embedded uint64 // memories with a vector; 0 if the database has no embedder
 	}
 	KnownEventsRequest struct {
 		Workspace string
 		Marks     []EventMark
 	}
-	// An EventMark is the same for the same event of a workspace.
+	// An EventMark identifies an event within a workspace.
 	EventMark struct {
 		Session string
 		Hash    []byte
 	}
-	KnownEventIDs struct{ Events []CapturedIDs } // of each mark; zero when there is no such event
+	KnownEventIDs struct{ Events []CapturedIDs } // for each mark; zero if there is no such event
 )
 
-// A workspace's events, for those that summarise, copy or compare them.
+// The events of a workspace, for summaries, copies and comparisons.
 type (
 	CapturesRequest struct {
 		Workspace string
-		From      oplog.Seq       // the number to begin with
-		Events    []oplog.EventID // these alone; none: as many as the bounds of a page let
-		Payloads  int             // bytes of payloads at most; an event is left out of none, but its payload is where there is no room
+		From      oplog.Seq       // the first number
+		Events    []oplog.EventID // only these; if empty, as many as the bounds of a page permit
+		Payloads  int             // bound of the bytes of payloads; events beyond it come without their payloads
 		Merged    bool            // only summaries that were merged into others
 	}
 	CapturesPage struct {
 		Captures []CapturedMemory
 		Next     oplog.Seq // From of the next page; 0 after the last
 	}
-	// CapturedMemory is a summary with its event. A payload without room is nil.
+	// CapturedMemory is a summary with its event. The payload is nil if there was no room for it.
 	CapturedMemory struct {
 		*oplog.Memory
 		Event *oplog.StoredEvent
@@ -134,15 +134,15 @@ type (
 	}
 )
 
-// What agents own, pay and may do.
+// Memories, payments and capabilities of agents.
 type (
 	OwnedRequest struct {
-		Owner  string // key of the agent; the operator owns all that no other agent does
-		Tier   string // blank for all
+		Owner  string // key of the agent; the operator owns everything that no other agent owns
+		Tier   string // empty for all
 		Before oplog.Time
 		Limit  uint64
 	}
-	// An OwnedPage ends with a whole millisecond. It may hold no memory and yet not be the last.
+	// An OwnedPage ends at a whole millisecond. A page may be empty and not be the last one.
 	OwnedPage struct {
 		Memories []Kept     // the newest first, with their vectors
 		Next     oplog.Time // Before of the next page; 0 after the last
@@ -154,28 +154,28 @@ type (
 	}
 	ReceiptList   struct{ Receipts []oplog.Receipt } // the newest first
 	GrantsRequest struct {
-		Subject string   // blank for all
-		Actions []string // none for all; those of an action come the oldest first, else the newest first
-		By      string   // key that gave them; blank for all
-		At      uint64   // when they must not have expired, in milliseconds
-		First   bool     // only those that the operator began with, revoked ones too
+		Subject string   // empty for all
+		Actions []string // empty for all; capabilities of given actions come oldest first, else newest first
+		By      string   // key of the issuer; empty for all
+		At      uint64   // time at which they must be valid, in milliseconds
+		First   bool     // only the operator's initial grants, including revoked ones
 		Limit   uint64
 	}
 	GrantList struct {
 		Grants []oplog.StoredGrant
 		Names  map[string]string // display names of the keys in them
 	}
-	IdentifiedRequest struct{ Display string }           // blank for the operator
-	IdentifiedAgent   struct{ Identity *oplog.Identity } // nil when there is none
+	IdentifiedRequest struct{ Display string }           // empty for the operator
+	IdentifiedAgent   struct{ Identity *oplog.Identity } // nil if there is none
 	CensusRequest     struct {
-		Window uint64   // how many rows of each kind
-		RIDs   []string // that may be missing
+		Window uint64   // number of rows of each kind
+		RIDs   []string // ids that may be missing
 	}
 	CensusRows struct {
 		Memories []Paid          // of the agents' protocol
 		Unpaid   []oplog.Receipt // without a memory
 		Grants   []oplog.StoredGrant
-		Missing  []string // the ids that name no memory
+		Missing  []string // ids without a memory
 	}
 	// Paid is a memory with its receipts.
 	Paid struct {
@@ -184,37 +184,37 @@ type (
 	}
 )
 
-// Lists, and how much there is.
+// Lists and sizes.
 type (
 	RecentRequest struct {
-		Namespace, Tier string     // blank for all
+		Namespace, Tier string     // empty for all
 		Before          oplog.Time // 0 for the newest
-		Limit, Look     int        // how many to return, and how many to look at; 0 looks at all
-		Bare            bool       // the ids alone
+		Limit, Look     int        // bounds of the memories that are returned, and of those that are read; Look 0: no bound
+		Bare            bool       // only ids
 	}
 	RecentMemories struct {
 		Memories []*oplog.Memory // the newest first
-		Cut      bool            // more were not looked at
+		Cut      bool            // Look ended the scan
 	}
 	LookUpRequest struct {
 		RID          string
-		Window, Look int      // how many memories of its namespace to return on each side, and how many to look at
-		Entities     []string // whose relations to return, too
-		Edges        int      // relations of each entity
+		Window, Look int      // bounds of the memories of its namespace that are returned on each side, and that are read
+		Entities     []string // entities whose relations are returned too
+		Edges        int      // bound of the relations of each entity
 	}
 	LookedUp struct {
-		Memory        *oplog.Memory   // nil when there is none, or it is forgotten
-		Before, After []*oplog.Memory // by when they were created, the oldest first
+		Memory        *oplog.Memory   // nil if there is none, or it is forgotten
+		Before, After []*oplog.Memory // by time of creation, the oldest first
 		Edges         []oplog.Edge
 	}
 	TiersRequest struct {
-		Namespace string // blank for all
-		Look      int    // how many records to look at, from the oldest on
+		Namespace string // empty for all
+		Look      int    // bound of the records that are read, from the oldest on
 	}
 	TierCounts struct {
 		Tiers map[string]int
 		Bytes int         // of their texts and metadata
 		Stats oplog.Stats // of the database
-		Index oplog.Index // the answer reflects the log up to here
+		Index oplog.Index // the answer reflects the log up to this position
 	}
 )

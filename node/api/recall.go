@@ -19,7 +19,7 @@ var (
 		Does: "Recall the memories as they were at a date.", Scope: Read, HTTP: "POST /v1/temporal/as_of"})
 )
 
-// A Question is the query of a recall.
+// A Question holds the query of a recall and its filters.
 type Question struct {
 	Text         string       `json:"query" tool:"text,q" is:"string!" doc:"What to look for: a question or a few words. Blank, * or everything lists the newest." example:"What does Ada drink?"`
 	K            int          `json:"top_k" tool:"limit,k" is:"integer[0..]" default:"10" doc:"Most memories to return, up to 1,000."`
@@ -39,15 +39,15 @@ type Question struct {
 	Filter       field.Map    `json:"filter" doc:"Only memories that pass it: attributes with their values, or with operators (eq ne in nin gt gte lt lte exists contains icontains prefix); and, or, not." example:"{\"project\":\"atlas\",\"priority\":{\"gte\":2}}"`
 	MinScore     float64      `json:"min_score" is:"number[0..]" default:"0.002" doc:"Leave out memories less likely than this to answer the question. 0 returns every match."`
 
-	Types []string `json:"-"` // more kinds than one
+	Types []string `json:"-"` // several types
 	Rows
 }
 
-// Rows says how a surface wants the rows of an answer. No client sets it.
+// Rows selects the form of an answer's rows for a surface. No client sets it.
 type Rows struct {
-	Bare  bool `json:"-"` // they come as Recalled.Pages, for a surface that sends them one by one
-	Whole bool `json:"-"` // they have their memories, for a surface that shows other fields of them
-	Skip  int  `json:"-"` // of a list: how many of the newest to leave out
+	Bare  bool `json:"-"` // rows come as Recalled.Pages, for a surface that streams them
+	Whole bool `json:"-"` // rows include their memories, for a surface that shows other fields
+	Skip  int  `json:"-"` // in a list, the number of newest memories that are left out
 }
 
 type RecallRequest struct {
@@ -79,10 +79,10 @@ type Recalled struct {
 	Left       int         `json:"left_out,omitempty" doc:"Number of rows left out because the answer reached 16 MiB of memories. Request fewer rows, or an event stream."`
 	Bounded
 
-	Pages func(yield func([]Result, error) bool) `json:"-"` // of a bare answer: its rows, read while they are sent
+	Pages func(yield func([]Result, error) bool) `json:"-"` // the rows of a bare answer, read while they are sent
 }
 
-// Filtered says how many memories a filter left of those that the filters before it left.
+// Filtered reports how many memories passed a filter, of those that passed the filters before it.
 type Filtered struct {
 	Filter string `json:"filter" doc:"The filter's name in the request; for a part of filter, its text."`
 	Left   int    `json:"left" doc:"Number of memories left."`
@@ -110,7 +110,7 @@ type Explained struct {
 	Reranked *Reranked `json:"reranked,omitempty" doc:"The reranker's score and the place before it; absent when no reranker ran."`
 }
 
-// Reranked holds the reranker's score of a result and its place before.
+// Reranked holds the reranker's score of a result and its place before reranking.
 type Reranked struct {
 	Score float64 `json:"score" doc:"The reranker's score, on a scale of its own."`
 	Place int     `json:"place" doc:"Its place before, from 1."`
@@ -127,7 +127,7 @@ type Scores struct {
 	Worth   float64 `json:"worth" doc:"Its freshness, importance and trust; less than 0 where it is trusted too little."`
 }
 
-// Factors are the factors that relevance was multiplied with, recency and decay.
+// Factors holds the factors by which relevance was multiplied: recency and decay.
 type Factors struct {
 	Fresh      float64 `json:"fresh" doc:"Freshness factor, from 0 to 1."`
 	Importance float64 `json:"importance" doc:"Factor of its importance."`
@@ -136,7 +136,7 @@ type Factors struct {
 	Decay      float64 `json:"decay" doc:"Decay factor, from 0 (faded) to 1."`
 }
 
-// Parts holds the parts of the relevance.
+// Parts holds the components of the relevance.
 type Parts struct {
 	Words     float64 `json:"words" doc:"Part of the score from the words."`
 	Passage   float64 `json:"passage" doc:"Part of the score from the memories around it, read as one text."`
@@ -153,7 +153,7 @@ type Parts struct {
 	Alike     float64 `json:"alike" doc:"Similarity to a better row of the answer, from 0 to 1."`
 }
 
-// A Hint says how to ask better.
+// A Hint suggests a better question.
 type Hint struct {
 	Type       string   `json:"hint_type" doc:"Kind of hint."`
 	Suggestion string   `json:"suggestion" doc:"The advice."`

@@ -7,12 +7,12 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// The fields of a memory. A new one is declared here, in Draft if a client sets it and in Memory, and stored in
-// oplog.Content or oplog.Past. The structs below show a part of them: name, type, bounds and description come from
-// Memory where they say nothing else ([field.Like]), and values move between them and the state by the names of the
-// fields ([Carry]).
+// The fields of a memory. A new field is declared here, in Memory and, if clients set it, in Draft. It is stored in
+// oplog.Content or oplog.Past. The structs below have some of the fields: their names, types, bounds and descriptions
+// come from Memory unless a tag overrides them ([field.Like]), and [Carry] copies values between them and the state by
+// the names of the fields.
 
-// A Memory has all fields of one, in the order of its JSON.
+// A Memory has all fields of a memory, in the order of its JSON.
 type Memory struct {
 	RID       string  `json:"rid" is:"rid" doc:"The memory's id."`
 	Path      string  `json:"key,omitempty" doc:"Its key in its namespace; absent when it has none."`
@@ -65,7 +65,7 @@ type Memory struct {
 	Origins      []Origin        `json:"provenance,omitempty" doc:"With sources: this memory, then those it was made of."`
 }
 
-// A Draft is a memory as a client gives it: flat, in the order in which the reference lists its fields.
+// A Draft has the fields that a client sets, in the order of the reference.
 type Draft struct {
 	_ field.Like[Memory]
 
@@ -97,21 +97,21 @@ type Draft struct {
 	Agent string `json:"agent" core:"-" doc:"The agent that writes it, in words of your own."`
 	Trust string `json:"trust" core:"-" is:"string{operator,agent,tool,web}" doc:"A lower class of trust than the token's: tool for the output of a program, web for a stranger's text. Default: the token's."`
 
-	RID     string `json:"-"` // made by the node when it is blank
+	RID     string `json:"-"` // if empty, the node makes one
 	Path    string `json:"-"` // the memory's key; Put sets it
 	Owner   string `json:"-"`
 	Speaker string `json:"-"`
 
-	Writer  string `json:"-"` // of an imported memory or a peer's, as Dialect; the door sets both otherwise
+	Writer  string `json:"-"` // set for imported memories and those of peers, like Dialect; otherwise the door sets both
 	Dialect string `json:"-"`
 
-	History *History `json:"-"` // of an imported memory
+	History *History `json:"-"` // set for imported memories
 }
 
-// DefaultHalfLife is the half-life of a memory that names none, in hours.
+// DefaultHalfLife is the default half-life of a memory, in hours.
 const DefaultHalfLife = 168
 
-// Inherit gives a memory that is made of others the fields on which they agree.
+// Inherit sets the fields of a merged memory on which its sources agree.
 func (d *Draft) Inherit(from []*oplog.Memory) {
 	for i, m := range from {
 		if i == 0 {
@@ -132,7 +132,8 @@ func (d *Draft) Inherit(from []*oplog.Memory) {
 	}
 }
 
-// A Result is a memory that was found. It has exactly these keys, for clients that take it for a record's arguments.
+// A Result is a memory that a recall found. It has exactly these keys, because some clients pass them as arguments of a
+// record.
 type Result struct {
 	_ field.Like[Memory]
 
@@ -152,10 +153,10 @@ type Result struct {
 	Attributes json.RawMessage `json:"attributes,omitempty"`
 	*Explained
 
-	Whole *Memory `json:"-"` // where the question asks for it
+	Whole *Memory `json:"-"` // if Rows.Whole is set
 }
 
-// A Record is a memory as lists in the order of ids have it.
+// A Record is a row of a list in the order of ids.
 type Record struct {
 	_ field.Like[Memory]
 
@@ -176,8 +177,8 @@ type Record struct {
 	Attributes json.RawMessage `json:"attributes,omitempty"`
 }
 
-// An ExportedMemory is a line of an export: type is memory. Everything that a memory is stands in it, so that an import
-// makes the same memory of it; what is empty is left out behind session_id.
+// An ExportedMemory is a line of an export with type memory. It has everything that a memory has, so that an import
+// makes the same memory. The fields after session_id are left out if they are empty.
 type ExportedMemory struct {
 	Line         string          `json:"type"` // memory
 	RID          string          `json:"rid"`
@@ -203,14 +204,14 @@ type ExportedMemory struct {
 	Searchable   *bool           `json:"searchable,omitempty" of:"!Unsearchable"`
 	Path         string          `json:"key,omitempty"`
 	Attributes   json.RawMessage `json:"attributes,omitempty"`
-	Embedding    field.Vector    `json:"embedding,omitempty"` // only where clients bring the vectors: an embedder makes its own again
+	Embedding    field.Vector    `json:"embedding,omitempty"` // only if clients send the vectors; an embedder makes them again
 	Owner        string          `json:"owner,omitempty"`
 	Speaker      string          `json:"speaker,omitempty"`
 	Stamp
 	History
 }
 
-// A Stamp says who wrote a memory, in exports and to peers.
+// A Stamp says who wrote a memory, in exports and for peers.
 type Stamp struct {
 	Writer  string `json:"writer,omitempty"`
 	Dialect string `json:"dialect,omitempty"`
@@ -218,7 +219,7 @@ type Stamp struct {
 	Trust   string `json:"trust,omitempty"`
 }
 
-// An Origin is a memory that another was made of, or that memory itself, and who wrote it.
+// An Origin is a source of a memory, or the memory itself, with its writer.
 type Origin struct {
 	_ field.Like[Memory]
 
@@ -231,28 +232,29 @@ type Origin struct {
 	Made    string `json:"made_into,omitempty" is:"rid" doc:"The memory of this list that was made of it; absent for the first."`
 }
 
-// History holds the changes of a memory since it was first stored. Times are Unix seconds. A line with an extractor
-// holds all of it, and an import reads the text of no such line again.
+// History holds the changes of a memory since it was first stored. Times are Unix seconds. A line with an extractor has
+// all names and claims of its text, so that an import does not extract them again.
 type History struct {
-	Extractor *uint8             `json:"extractor"` // version of what read the text; 0: nothing did
+	Extractor *uint8             `json:"extractor"` // version of the extractor of names and claims; 0: none
 	Updated   float64            `json:"updated_at"`
 	Accessed  float64            `json:"last_access"`
 	Accesses  uint64             `json:"access_count,omitempty"`
 	Order     uint64             `json:"session_order,omitempty"`
-	Status    string             `json:"consolidation_status,omitempty"` // consolidated, quarantined, or blank for active
+	Status    string             `json:"consolidation_status,omitempty"` // consolidated, quarantined, or empty for active
 	Into      string             `json:"consolidated_into,omitempty"`
 	Split     []string           `json:"split_into,omitempty"`
-	Merged    uint32             `json:"merged,omitempty"` // number of memories that it was made of
+	Merged    uint32             `json:"merged,omitempty"` // number of its sources
 	Reason    string             `json:"tombstone_reason,omitempty"`
 	By        string             `json:"superseded_by,omitempty"`
 	Surely    bool               `json:"superseded_surely,omitempty"` // both state the same relation of one subject
 	Revision  uint32             `json:"revision,omitempty"`
 	Revisions []ExportedRevision `json:"revisions,omitempty"`
 	Entities  []ExportedEntity   `json:"entities,omitempty" of:"-"`
-	Claims    []ExportedClaim    `json:"claims,omitempty" of:"-"` // those that its text states
+	Claims    []ExportedClaim    `json:"claims,omitempty" of:"-"` // claims that its text states
 }
 
-// A PeerMemory is a memory as peers pull and push it. Those of other makes know the fields up to emotional_state.
+// A PeerMemory is a memory that peers pull and push. Peers of other implementations know the fields up to
+// emotional_state.
 type PeerMemory struct {
 	RID        string          `json:"rid"`
 	Type       string          `json:"type"`

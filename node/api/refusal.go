@@ -7,8 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// A Refusal gives an error its own code, where its kind is too coarse for clients, and the details to return with
-// it.
+// A Refusal is an error with a code of its own, if its kind is too coarse for clients, and details for the answer.
 type Refusal struct {
 	Code string
 	Err  error
@@ -29,29 +28,29 @@ func NoScope(s Scope) error {
 	return &Refusal{Code: "insufficient_scope", Err: oplog.Errorf(oplog.Denied, "token has no %s scope", s)}
 }
 
-// OutOfBound rejects what a token that is bound to namespaces may not do, and says what it may.
+// OutOfBound rejects a request outside the namespaces that a token is bound to, and names them.
 func OutOfBound(c Caller, format string, args ...any) error {
 	return &Refusal{Code: "namespace_denied",
 		Err:  oplog.Errorf(oplog.Denied, format+"; this token is bound to "+c.Spaces.String(), args...),
 		More: map[string]any{"namespaces": c.Spaces}}
 }
 
-// TooTrusted rejects a class of trust that the caller cannot give.
+// TooTrusted rejects a class of trust above the caller's.
 func TooTrusted(format string, args ...any) error {
 	return &Refusal{Code: "trust_denied", Err: oplog.Errorf(oplog.Denied, format, args...)}
 }
 
 var (
-	// ErrNoLeader: no leader is known at the moment; retry.
+	// ErrNoLeader means that no leader is known at the moment; retry.
 	ErrNoLeader = &oplog.Error{Kind: oplog.Unavailable, Text: "no leader elected (cluster not ready)"}
 
-	// ErrStopping: the node is being closed.
+	// ErrStopping means that the node is closing.
 	ErrStopping = &oplog.Error{Kind: oplog.Unavailable, Text: "the node is stopping"}
 )
 
-// Classify gives an error its kind; known is false for an internal error, which no client may see. A bare context error
-// means that nothing was written, because elsewhere it is wrapped in one of unknown outcome. Contexts end before their
-// requests do when the node stops or the client has left.
+// Classify returns the kind of an error. known is false for an internal error, whose text no client may see. A bare
+// context error means that nothing was written: after the proposal of a write it is wrapped in an error of unknown
+// outcome. Contexts end before their requests if the node stops or the client is gone.
 func Classify(err error) (e *oplog.Error, known bool) {
 	switch {
 	case errors.As(err, &e):
@@ -64,11 +63,11 @@ func Classify(err error) (e *oplog.Error, known bool) {
 	return nil, false
 }
 
-// A Leader is the node that takes writes, as far as another node knows.
+// A Leader is the node that accepts writes, according to another node.
 type Leader struct {
-	ID   *uint32 // nil while none is known
-	Wire string  // the address of its wire port; blank while it is not known
-	HTTP string  // the URL of its gateway; blank while it is not known
+	ID   *uint32 // nil if unknown
+	Wire string  // address of its wire port; empty if unknown
+	HTTP string  // URL of its gateway; empty if unknown
 	Term uint64
 	Lost bool // no majority of the voters answers, so there will be no leader soon
 }

@@ -11,7 +11,7 @@ import (
 // MaxList bounds the rows of a list.
 const MaxList = 1000
 
-// Limit bounds the number of rows that a request asks for; 0 asks for the default.
+// Limit bounds the number of rows of a request; 0 stands for the default.
 func Limit(n int) int {
 	if n <= 0 {
 		return 50
@@ -19,12 +19,12 @@ func Limit(n int) int {
 	return min(n, MaxList)
 }
 
-// Bounded is in the answers of lists that have their own order, in which no cursor continues.
+// Bounded is a part of the answers of lists without a cursor. It says whether the list is complete.
 type Bounded struct {
 	Incomplete string `json:"incomplete,omitempty" doc:"Why more rows may match than the answer has, and how to get them; absent when it has all."`
 }
 
-// Ended describes a list of n rows that has no more, because the request limits it. narrow reaches further ones.
+// Ended describes a list of n rows that the request's limit ended if there are more. narrow says how to get the others.
 func Ended(n int, more bool, narrow string) (b Bounded) {
 	switch {
 	case more && n < MaxList:
@@ -35,7 +35,7 @@ func Ended(n int, more bool, narrow string) (b Bounded) {
 	return b
 }
 
-// Cut describes a list that was made from the first rows alone, as many as a request looks at.
+// Cut describes a list that was made from the first rows only, because a request reads no more.
 func Cut(looked int, of, narrow string) Bounded {
 	return Bounded{fmt.Sprintf("made from %d %s alone: %s", looked, of, narrow)}
 }
@@ -49,10 +49,10 @@ func Each[T, R any](list []T, of func(T) R) []R {
 	return rows
 }
 
-// OrEmpty is a list of its own that is never nil.
+// OrEmpty returns a copy of a list that is never nil.
 func OrEmpty(s []string) []string { return append([]string{}, s...) }
 
-// When is a time as clients read it, null for none.
+// When returns a time in Unix seconds; nil for none.
 func When(t oplog.Time) *float64 {
 	if t == 0 {
 		return nil
@@ -60,7 +60,7 @@ func When(t oplog.Time) *float64 {
 	return new(t.Seconds())
 }
 
-// OrNil is a text as answers have it that have null for none.
+// OrNil returns a pointer to a text; nil for the empty text.
 func OrNil(s string) *string {
 	if s == "" {
 		return nil
@@ -68,7 +68,7 @@ func OrNil(s string) *string {
 	return &s
 }
 
-// OrOld is a value that a request may leave as it was.
+// OrOld returns a request's value, or the old value if the request has none.
 func OrOld[T any](given *T, old T) T {
 	if given == nil {
 		return old
@@ -79,7 +79,7 @@ func OrOld[T any](given *T, old T) T {
 // MaxAge bounds an age in seconds: a century.
 const MaxAge = 100 * 365 * 86400
 
-// Hours turns a number of hours into a duration; one out of a duration's range becomes its bound.
+// Hours converts a number of hours to a duration. A number outside the range of durations becomes the nearest bound.
 func Hours(h float64) time.Duration {
 	ns := h * float64(time.Hour)
 	if math.IsNaN(ns) || ns <= 0 {

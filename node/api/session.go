@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// Sessions, and what was stored about one time.
+// Sessions, and memories that were stored at about the same time.
 var (
 	StartSession = row[StartSessionRequest, StartedSession](Op{Name: "session_start", Bound: Single,
 		Does:  "Open a session; its namespace's memories join it.",
@@ -85,10 +85,10 @@ type DraftSummaryRequest struct {
 	Domain    string `json:"domain" doc:"The domain that the memories get."`
 }
 
-// maxDrafted bounds the memories one summary becomes.
+// maxDrafted bounds the memories that are made of one summary.
 const maxDrafted = 200
 
-// Statements are the lines of the summary, and the sentences of each line.
+// Statements returns the sentences of each line of the summary.
 func (q *DraftSummaryRequest) Statements() (list []string) {
 	for line := range strings.Lines(q.Summary) {
 		line = strings.TrimLeft(strings.TrimSpace(line), "-*• \t")
@@ -112,7 +112,7 @@ type Drafted struct {
 	Redacted []string `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 
-// A Session is a stretch of a client's work.
+// A Session is a period of a client's work.
 type Session struct {
 	ID        string   `json:"session_id" doc:"The session's id."`
 	Namespace string   `json:"namespace" doc:"The namespace whose memories join the session."`

@@ -11,8 +11,7 @@ var (
 		Does:  "Look for duplicates, contradictions, patterns and things an agent should act on.",
 		Scope: Write, Writes: true, Asked: true, Bound: Single, HTTP: "POST /v1/think", Wire: wire.OpThink})
 
-	// Reflect is the same for models, which say less of it, and whose rounds leave the personality alone unless they
-	// ask for it.
+	// Reflect is the same for models. It has fewer parameters, and does not compute the personality unless requested.
 	Reflect = row[ReflectRequest, Thought](Op{Name: "reflect",
 		Does:  "Look for duplicates, contradictions, patterns and things an agent should act on, when a model asks.",
 		Scope: Write, Writes: true, Bound: Single,
@@ -21,7 +20,7 @@ var (
 				"or when memories seem to disagree; then bring the triggers it returns to the user."}})
 )
 
-// ThinkParts are the parts of a round that may be left out. What deserves attention is always looked for.
+// ThinkParts selects the optional parts of a round. Every round looks for triggers.
 type ThinkParts struct {
 	Consolidate bool `json:"run_consolidation" core:"-" default:"true" doc:"Merge memories that say the same thing."`
 	Conflicts   bool `json:"run_conflict_scan" core:"-" also:"run_conflicts" default:"true" doc:"Look for contradictions."`
@@ -46,7 +45,7 @@ type ReflectRequest struct {
 	Personality bool `json:"run_personality" core:"-" default:"false" doc:"Compute the agent's traits again."`
 }
 
-// A Thought is the result of a round of cognition. Strict clients take exactly the keys it has without progress.
+// A Thought is the result of a round of cognition. Strict clients accept exactly the keys that it has without progress.
 type Thought struct {
 	Merged      uint32      `json:"consolidation_count" doc:"Number of groups of duplicates merged."`
 	Conflicts   uint32      `json:"conflicts_found" doc:"Number of new contradictions found."`
@@ -60,7 +59,7 @@ type Thought struct {
 	Index       oplog.Index `json:"-"`
 }
 
-// An Attention is a trigger as the round tells it that raised it.
+// An Attention is a trigger in the answer of the round that raised it.
 type Attention struct {
 	Type    string   `json:"trigger_type" doc:"Kind of trigger."`
 	Reason  string   `json:"reason" doc:"Why an agent should act on it."`

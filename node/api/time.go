@@ -2,7 +2,7 @@ package api
 
 import "github.com/cairndb/cairn/wire/field"
 
-// Memories by time, and what is known of an entity.
+// Memories by time, and profiles of entities.
 var (
 	Stale = row[StaleRequest, MemoryItems](Op{Name: "stale", Bound: Narrowed, Scope: Read, HTTP: "GET /v1/stale",
 		Also: []string{"/v1/temporal/stale"},

@@ -5,8 +5,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Tokens. A token is for one database: a caller with the scope owner makes, sees and ends those for its own database
-// that may no more than it may; a caller with the scope admin those for all.
+// Tokens. A token is for one database. A caller with the scope owner creates, lists and revokes tokens of its own
+// database that have no more rights than itself; a caller with the scope admin those of all databases.
 var (
 	Me = row[Nothing, MeAnswer](Op{Name: "me", Bound: Free, Node: true,
 		Does: "The scopes and the database of this request's token.", Scope: Read, HTTP: "GET /v1/admin/me"})

@@ -9,9 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Backups, and a database as lines of JSON. A backup is made in two steps, so that a download that breaks off goes on
-// where it was: it is written to a file next to the state, that file is served, ranges and all, and it is removed by
-// its id.
+// Backups, and exports of a database as lines of JSON. A backup is first written to a file next to the state. The file
+// is then served with ranges, so that an interrupted download can continue, and is removed by its id.
 var (
 	MakeBackup = row[MakeBackupRequest, Backup](Op{Name: "backup", Scope: Admin, HTTP: "POST /v1/admin/backups",
 		Does: "Make a backup of all databases as this node has them: the whole state, or, with since, the log after an index."})
@@ -36,7 +35,7 @@ type MakeBackupRequest struct {
 	LogTime string      `json:"log_time" doc:"log_time of the backup that ended there. If the log had another time there, the backup is of another history: 409 conflict."`
 }
 
-// A Backup waits to be downloaded.
+// A Backup is a file that can be downloaded.
 type Backup struct {
 	ID      string      `json:"id" doc:"The backup's id, for the download."`
 	Since   oplog.Index `json:"since" doc:"The index after which it begins; 0: it is the whole state."`
@@ -51,7 +50,7 @@ type FetchBackupRequest struct {
 	ID string `json:"id" in:"path" doc:"The backup's id." example:"0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e16"`
 }
 
-// BackupFile is a backup that is open; its reader closes it.
+// BackupFile is an open backup. Its reader closes it.
 type BackupFile struct {
 	File   io.ReadSeekCloser `json:"-"`
 	SHA256 string            `json:"-"`
@@ -70,7 +69,7 @@ type ExportRequest struct {
 	Fresh
 }
 
-// Exported is read page by page while it is sent. No page holds the state still while its reader is slow.
+// Exported holds iterators that read an export page by page while it is sent. A slow reader does not block the state.
 type Exported struct {
 	Memories iter.Seq2[[]ExportedMemory, error] `json:"-"`
 	Edges    iter.Seq2[[]ExportedEdge, error]   `json:"-"`
@@ -100,7 +99,7 @@ type ExportedRevision struct {
 	Stamp
 }
 
-// An ExportedEntity is a name that a memory's text has.
+// An ExportedEntity is a name in a memory's text.
 type ExportedEntity struct {
 	Name string `json:"name"`
 	Type string `json:"type,omitempty"`
@@ -127,7 +126,7 @@ type ExportedClaim struct {
 	Updated   float64  `json:"updated_at"`
 }
 
-// An ExportedEdge is a line of an export: type is edge.
+// An ExportedEdge is a line of an export with type edge.
 type ExportedEdge struct {
 	Line    string  `json:"type"` // edge
 	ID      string  `json:"edge_id"`
@@ -143,7 +142,7 @@ type ImportRequest struct {
 	Key   string    `json:"key" in:"query" doc:"Idempotency key of the whole import, up to 480 bytes: repeating the import with it answers what the first one did."`
 	Keep  bool      `json:"keep_ids" in:"query" doc:"true: reject a line whose id is taken; false: give it a new id."`
 	Skip  bool      `json:"skip_refused" in:"query" doc:"true: go on behind a line that is rejected, and list it in the answer; false: end the import there."`
-	Lines io.Reader `json:"-"` // JSON objects, one a line; nothing is read ahead of what is stored
+	Lines io.Reader `json:"-"` // JSON objects, one per line; they are read no faster than they are stored
 }
 
 type Imported struct {
@@ -157,13 +156,13 @@ type Imported struct {
 	Redacted []string    `json:"redacted,omitempty" doc:"Kinds of secrets removed before storing, such as github or email; absent when there were none."`
 }
 
-// A Rejected line of an import.
+// A Rejected is a line of an import that was rejected.
 type Rejected struct {
 	Line   int    `json:"line" doc:"Its number, from 1."`
 	Reason string `json:"reason" doc:"Why it was rejected."`
 }
 
-// An ImportedLine is a line of an import that holds no memory; a memory is a Draft.
+// An ImportedLine is a line of an import that is not a memory. Memories are parsed as Drafts.
 type ImportedLine struct {
 	Type    string  `json:"type" default:"memory" doc:"memory or edge."`
 	Src     string  `json:"src" doc:"Edges: the entity that it starts from."`

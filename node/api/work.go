@@ -6,8 +6,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// What agents keep of their work. Turns, tasks and outcomes are memories under keys that no recall finds: they are in
-// lists and exports with all others. A skill is a memory under a key that recalls find.
+// Turns, tasks, outcomes and skills of agents. All are memories under keys, in lists and exports like any others. Only
+// skills are found by recalls.
 var (
 	RecordTurn = row[RecordTurnRequest, RecordedTurn](Op{Name: "turn_record", Bound: Single, Scope: Write, Writes: true,
 		HTTP: "POST /v1/conversation/turns",
@@ -41,7 +41,7 @@ var (
 		HTTP: "POST /v1/skills/{id}/outcome", Adds: one, Missing: "skill_not_found"})
 )
 
-// one is the number of memories that a row stores.
+// one is the Adds of a row that stores one memory.
 func one(any) int { return 1 }
 
 type RecordTurnRequest struct {
@@ -123,7 +123,7 @@ type TaskList struct {
 	Bounded
 }
 
-// A Task is something that an agent means to do.
+// A Task is something that an agent intends to do.
 type Task struct {
 	ID        string  `json:"id" doc:"The task's id, the same as its memory's id."`
 	Namespace string  `json:"namespace" doc:"Its namespace."`
