@@ -5,22 +5,21 @@ import (
 	"fmt"
 )
 
-// What can be wrong. Callers compare with errors.Is.
+// Errors that callers test with errors.Is.
 var (
-	// ErrDamaged says that sealed bytes are not what was sealed: changed, cut, moved, or of another key than they
-	// say.
+	// ErrDamaged says that sealed bytes were changed, truncated or moved, or are not of the key that they name.
 	ErrDamaged = errors.New("encrypted data is damaged")
-	// ErrKeyring says that the keyring is not what was stored, in addition to ErrDamaged, or that it is gone.
+	// ErrKeyring says that the keyring is missing or, together with ErrDamaged, that it was changed.
 	ErrKeyring = errors.New("the keyring is damaged or missing")
-	// ErrKey says that a key that is needed is not there: the master key is missing or another one.
+	// ErrKey says that a required key is missing, or that the master key is a different one.
 	ErrKey = errors.New("the encryption key does not match")
-	// ErrPlain says that something is not sealed that should be.
+	// ErrPlain says that data is not sealed although it should be.
 	ErrPlain = errors.New("not encrypted")
-	// ErrSealed says that something is sealed and no key was given.
+	// ErrSealed says that data is sealed and no key was given.
 	ErrSealed = errors.New("encrypted, and no key is configured")
 )
 
-// ErrUnread says that the source of a master key gives none. Such an error is an ErrKey as well.
+// ErrUnread says that no master key could be read from its source. Such an error is an ErrKey too.
 var ErrUnread = errors.New("the encryption key cannot be read")
 
 type unreadKey struct{ error }

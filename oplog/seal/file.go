@@ -9,9 +9,9 @@ import (
 	"hash/crc32"
 )
 
-// The bytes of a sealed file, as doc.go describes them.
+// The layout of a sealed file, which doc.go describes.
 const (
-	sector = 512 // what a disk writes whole; everything in a file begins at one
+	sector = 512 // the unit that a disk writes as a whole
 
 	fileMagic   = "CAIRNSEA"
 	fileVersion = 2
@@ -28,12 +28,12 @@ const (
 	markBit    = 1 << 31
 )
 
-// maxBlocks keeps block numbers apart from one another: 2^31 blocks are 32 TiB.
+// maxBlocks bounds the block numbers, so that each is used once: 2^31 blocks are 32 TiB.
 const maxBlocks = 1 << 31
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// newHead makes the head of a file that a key seals.
+// newHead returns the head of a file that is sealed under a key.
 func newHead(kind byte, id KeyID) []byte {
 	head := make([]byte, headSize)
 	copy(head, fileMagic)
@@ -44,11 +44,11 @@ func newHead(kind byte, id KeyID) []byte {
 	return head
 }
 
-// IsSealed reports whether a file that begins with these bytes is sealed; eight are enough.
+// IsSealed reports whether a file that begins with these bytes is sealed. It needs eight bytes.
 func IsSealed(head []byte) bool { return bytes.HasPrefix(head, []byte(fileMagic)) }
 
-// FileKey is the data key that a file is sealed under, by its first 512 bytes. It is not ok for a file that is not
-// sealed, or sealed for others: under the master key.
+// FileKey returns the data key that a file is sealed under, from its first 512 bytes. ok is false for a file that is
+// not sealed, or is sealed under the master key.
 func FileKey(head []byte) (id KeyID, ok bool) {
 	if checkHead(head) != nil || head[9] != kindRing {
 		return 0, false
@@ -70,7 +70,7 @@ func checkHead(head []byte) error {
 	return nil
 }
 
-// fileCipher finds the key of a file by its head. A nil Ring has none.
+// fileCipher returns the cipher for a file with this head. A nil Ring has none.
 func (r *Ring) fileCipher(head []byte) (cipher.AEAD, error) {
 	if err := checkHead(head); err != nil {
 		return nil, err
@@ -97,17 +97,17 @@ func (r *Ring) fileCipher(head []byte) (cipher.AEAD, error) {
 	}
 }
 
-// cipherFor derives a file's own key. Its salt is of 256 random bits, so no two files share one.
+// cipherFor derives a file's own key. The salt has 256 random bits, so no two files share a key.
 func cipherFor(by [keySize]byte, head []byte) cipher.AEAD {
 	return gcm(derive(by, head[saltAt:saltAt+saltSize], "cairn file "+string(head[:saltAt])))
 }
 
-// A block is the head of a block, which is readable before the block is opened.
+// A block holds the head of a block, which can be read without opening the block.
 type block struct {
 	number uint32
-	length int    // plain bytes
-	mark   bool   // the writer synced or closed here
-	since  uint32 // of a marked one: the first block behind the mark before
+	length int    // bytes of plain text
+	mark   bool   // the writer synced or closed after this block
+	since  uint32 // with a mark: the first block after the previous mark
 }
 
 // size returns how many bytes the block takes on the disk.
@@ -118,7 +118,7 @@ func sealedSize(plain int) int {
 	return (blockHead + plain + tagSize + sector - 1) / sector * sector
 }
 
-// sealBlock seals buf[blockHead:blockHead+b.length] in its place and gives the block; buf has room for blockSize.
+// sealBlock seals buf[blockHead:blockHead+b.length] in place and returns the block. buf has room for blockSize.
 func sealBlock(a cipher.AEAD, b block, buf []byte) []byte {
 	size := b.size()
 	clear(buf[blockHead+b.length : size])

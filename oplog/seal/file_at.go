@@ -14,15 +14,15 @@ type FileAt struct {
 	in   io.ReaderAt
 	aead cipher.AEAD
 	size int64 // of the plain text
-	// Where blocks begin, on the disk and in the plain text. Nil for a file in which all blocks but the last are
-	// full: its only mark is at its end, and where a block is can be computed.
+	// offsets has the offset of each block on the disk and in the plain text. It is nil for a file whose only mark is
+	// at its end: all its blocks but the last are full, so the offsets can be computed.
 	offsets []blockOffset
 
-	mu     sync.Mutex // holds recent
-	recent struct {   // the block that was read in part: a reader that goes on wants the rest of it
+	mu     sync.Mutex // guards recent
+	recent struct {   // the last block that was read in part, because a sequential reader needs the rest of it next
 		number int
 		plain  []byte
-		buf    *[]byte // where it lies; nil before the first
+		buf    *[]byte // the block's buffer; nil before the first
 	}
 }
 
@@ -30,8 +30,8 @@ type blockOffset struct{ disk, plain int64 }
 
 var blocks = sync.Pool{New: func() any { b := make([]byte, blockSize); return &b }}
 
-// At opens a sealed file of a size, up to its last mark. What is behind that was never synced; a crash may have left
-// it torn (torn.go).
+// At opens a sealed file of a size, up to its last mark. Data after the mark was never synced, and a crash may have
+// torn it (torn.go).
 func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	head := make([]byte, headSize)
 	n, err := in.ReadAt(head, 0)
@@ -52,7 +52,7 @@ func (r *Ring) At(in io.ReaderAt, size int64) (*FileAt, error) {
 	return f, nil
 }
 
-// openUniform opens a file whose only mark is at its end, by its last block: then all other blocks are full.
+// openUniform opens a file whose only mark is at its end, from its last block. All other blocks are full then.
 func (f *FileAt) openUniform(size int64) (ok bool, err error) {
 	last := (size - headSize - 1) / blockSize
 	if size <= headSize || last >= maxBlocks {
@@ -63,7 +63,7 @@ func (f *FileAt) openUniform(size int64) (ok bool, err error) {
 	at := headSize + last*blockSize
 	b, _, err := f.load(at, uint32(last), *buf)
 	if errors.Is(err, ErrDamaged) {
-		return false, nil // it may be of another form; if not, the scan says what is wrong
+		return false, nil // the file may have several marks; if not, the scan finds the damage
 	}
 	if err != nil || !b.mark || b.since != 0 || at+int64(b.size()) != size {
 		return false, err
@@ -72,7 +72,7 @@ func (f *FileAt) openUniform(size int64) (ok bool, err error) {
 	return true, nil
 }
 
-// load reads the block of a number into buf and opens it there.
+// load reads the block with a number into buf and opens it there.
 func (f *FileAt) load(at int64, number uint32, buf []byte) (b block, plain []byte, err error) {
 	n, err := f.in.ReadAt(buf[:blockSize], at)
 	if err != nil && !isEOF(err) {
@@ -101,7 +101,7 @@ func (f *FileAt) find(off int64) (number int, p blockOffset) {
 	if !found {
 		i--
 	}
-	for i+1 < len(f.offsets) && f.offsets[i+1].plain == f.offsets[i].plain { // an empty one
+	for i+1 < len(f.offsets) && f.offsets[i+1].plain == f.offsets[i].plain { // skip empty blocks
 		i++
 	}
 	return i, f.offsets[i]
@@ -156,7 +156,7 @@ func (f *FileAt) readBlock(p []byte, off int64) (int, error) {
 }
 
 func (f *FileAt) copyPlain(p, plain []byte, skip, number int) (int, error) {
-	if skip >= len(plain) { // it is shorter than it was when the file was opened
+	if skip >= len(plain) { // the block is shorter than when the file was opened
 		return 0, damaged(uint32(number))
 	}
 	return copy(p, plain[skip:]), nil

@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// Reader reads a sealed file from its beginning, where it cannot be read in any order. It gives io.EOF only at the
-// end that its writer's Close has put there, and takes no file that a crash has cut.
+// Reader reads a sealed file sequentially from an io.Reader. It returns io.EOF only at the end that the writer's Close
+// wrote, and an error for a file that a crash truncated.
 func (r *Ring) Reader(in io.Reader) (io.Reader, error) {
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(in, head)
@@ -29,7 +29,7 @@ type reader struct {
 	in    io.Reader
 	aead  cipher.AEAD
 	n     uint32
-	mark  bool // the block before has one: the file may end here
+	mark  bool // the previous block has a mark, so the file may end here
 	buf   []byte
 	plain []byte
 	err   error
@@ -80,12 +80,12 @@ func (r *Ring) Bytes(plain []byte) []byte {
 		_, err = w.Write(plain)
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
-		panic("seal: " + err.Error()) // memory takes what is written to it
+		panic("seal: " + err.Error()) // writing to memory does not fail
 	}
 	return b.Bytes()
 }
 
-// Plain reads a small file of Bytes.
+// Plain opens a small file that Bytes sealed.
 func (r *Ring) Plain(raw []byte) ([]byte, error) {
 	if r == nil {
 		if IsSealed(raw) {

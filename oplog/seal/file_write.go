@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// A Writer seals a file from its beginning to its end. Close it: a file without its end does not open. Its methods
-// may be called from any goroutine.
+// A Writer seals a file from its beginning to its end. It must be closed, because a file without an end cannot be
+// opened. Its methods may be called from any goroutine.
 type Writer struct {
 	mu    sync.Mutex
 	w     io.Writer
 	aead  cipher.AEAD
-	next  block  // its length is the number of plain bytes that wait in buf
-	buf   []byte // a block: its head, what waits, room for its tag
+	next  block  // the next block; its length is the number of plain bytes in buf
+	buf   []byte // the next block: its head, plain bytes, room for its tag
 	ended bool   // nothing was written since the last mark
-	err   error  // a block that was written in part is not written again: the first error stays
+	err   error  // the first error; it is final, because a block that was written in part cannot be written again
 }
 
-// Writer seals what is written for this home.
+// Writer returns a Writer that seals for this home.
 func (r *Ring) Writer(w io.Writer) (*Writer, error) {
 	k := r.activeKey()
 	return newWriter(w, newHead(kindRing, k.ID), k.key)
 }
 
-// Backup seals what is written under the master key, so that it can be read without this home.
+// Backup returns a Writer that seals under the master key, so that the file can be read without this home.
 func (r *Ring) Backup(w io.Writer) (*Writer, error) {
 	m := r.masters[0]
 	return newWriter(w, newHead(kindMaster, m.ID()), m.key)
@@ -34,7 +34,7 @@ func (r *Ring) Backup(w io.Writer) (*Writer, error) {
 
 func newWriter(w io.Writer, head []byte, by [keySize]byte) (*Writer, error) {
 	aead := cipherFor(by, head)
-	if _, err := w.Write(head); err != nil { // head may be any other bytes now: a vfs.File may change what it was given
+	if _, err := w.Write(head); err != nil { // head is not used afterwards: a vfs.File may change the bytes that it gets
 		return nil, err
 	}
 	return &Writer{w: w, aead: aead, buf: make([]byte, blockSize)}, nil
@@ -45,7 +45,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for len(p) > 0 && w.err == nil {
-		if w.next.length == blockPlain { // a full block waits until more comes: it may be the one that gets the mark
+		if w.next.length == blockPlain { // a full block is kept until more data comes, because it may get the mark
 			w.flush()
 			continue
 		}
@@ -56,11 +56,11 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, w.err
 }
 
-// Sync marks what was written so far as an end of the file and syncs what is below, which must be able to. A crash
-// leaves at least this much of the file readable.
+// Sync writes a mark and syncs the underlying file, which must be able to sync. After a crash, the file is readable at
+// least up to this mark.
 //
-// Invariant: a mark is written when the one before it is on the disk, so that one mark is proof of what stands before
-// the other.
+// Invariant: a mark is written only when the previous one is on the disk. So each mark proves that everything before
+// the previous mark was synced.
 func (w *Writer) Sync() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +71,7 @@ func (w *Writer) Sync() error {
 	return w.err
 }
 
-// Close writes the end. It neither syncs nor closes what is below.
+// Close writes the end. It neither syncs nor closes the underlying file.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -32,10 +32,10 @@ func NewMaster() (m Master) {
 	return m
 }
 
-// Text is the key as a key file has it: 64 hex digits.
+// Text returns the key in the form of a key file: 64 hex digits.
 func (m Master) Text() string { return hex.EncodeToString(m.key[:]) }
 
-// ID names the key without telling it.
+// ID returns an id of the key that does not reveal the key.
 func (m Master) ID() KeyID {
 	h := hmac.New(sha256.New, m.key[:])
 	h.Write([]byte("cairn master key id"))
@@ -60,11 +60,11 @@ func (id *KeyID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Source says where the master keys come from. At most one field is set; none means no encryption.
+// Source says where to read the master keys. At most one field is set; none means no encryption.
 type Source struct {
 	File    string // path of a file
 	Env     string // name of an environment variable
-	Command string // run by /bin/sh -c; it prints what a file would hold
+	Command string // run by /bin/sh -c; it prints the content of a key file
 }
 
 // On reports whether encryption is requested.
@@ -73,8 +73,8 @@ func (s Source) Enabled() bool { return s != Source{} }
 // commandTime bounds how long a key command may take.
 const commandTime = 30 * time.Second
 
-// Masters reads the keys: one a line, 32 bytes as hex or base64, the current one first and those it replaced after
-// it. Empty lines and lines that begin with # are passed over; a file of exactly 32 bytes is one key as it is.
+// Masters reads the keys: one per line, 32 bytes in hex or base64, first the current key and then those that it
+// replaced. Empty lines and lines that begin with # are skipped. A file of exactly 32 bytes is a key itself.
 func (s Source) Masters(ctx context.Context) (keys []Master, err error) {
 	var raw []byte
 	switch {
@@ -148,7 +148,7 @@ func parseMasters(raw []byte) (keys []Master, err error) {
 		if err != nil {
 			b, err = base64.StdEncoding.DecodeString(text)
 		}
-		if err != nil || len(b) != keySize { // the line may hold a secret: the error does not repeat it
+		if err != nil || len(b) != keySize { // the line may contain a secret, so the error does not quote it
 			return nil, fmt.Errorf("line %d is not 32 bytes in hex or base64", n)
 		}
 		keys = append(keys, Master{key: [keySize]byte(b)})

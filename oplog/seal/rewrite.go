@@ -13,14 +13,14 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// rewriteSuffix ends the name of a file's copy until the copy replaces the file.
+// rewriteSuffix is the suffix of a file's copy until the copy replaces the file.
 const rewriteSuffix = ".resealed"
 
-// rewriteStep is the number of bytes copied at once: others that sync meanwhile wait for no more than that.
+// rewriteStep is the number of bytes that are copied at once. A concurrent sync waits for no more than that.
 const rewriteStep = 1 << 20
 
-// Outdated reports whether a data key was replaced by another one before the ring was opened. Files are written once,
-// by one process: none that is under such a key is being written.
+// Outdated reports whether a data key was replaced before the ring was opened. No file under such a key is still being
+// written, because a file is written once, by one process.
 func (r *Ring) Outdated(id KeyID) bool {
 	if r == nil {
 		return false
@@ -40,8 +40,8 @@ func (r *Ring) Rotating() bool {
 	return len(r.outdated) > 0
 }
 
-// OutdatedFiles lists the sealed files below a directory that are under an outdated key, and removes what a rewrite
-// that was cut short left next to them. A directory that is not there has none.
+// OutdatedFiles lists the files below a directory that are sealed under an outdated key, and removes the copies that
+// interrupted rewrites left. A directory that does not exist has none.
 func (r *Ring) OutdatedFiles(dir string) (paths []string, err error) {
 	head := make([]byte, headSize)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -70,15 +70,15 @@ func readHead(path string, head []byte) error {
 	defer f.Close()
 	clear(head)
 	if _, err = io.ReadFull(f, head); isEOF(err) {
-		err = nil // it is too short for a sealed file
+		err = nil // the file is too short to be sealed
 	}
 	return err
 }
 
-// Rewrite seals a file under the active key. The copy is made next to it and takes its name when it is on the disk; a
-// process that has the file open goes on reading the old one. A process that ends meanwhile leaves the old file or
-// the new one. A file that is removed or replaced meanwhile stays so, and is not an error. While it is copied pause,
-// if there is one, is called after each megabyte; its error ends the copying.
+// Rewrite seals a file under the active key. It writes a copy next to the file, and renames the copy to the file's name
+// when it is on the disk. A process that has the file open continues to read the old one. A crash leaves the old file
+// or the new one. It is not an error if the file is removed or replaced meanwhile, and then Rewrite does not change
+// that. pause, if not nil, is called after each megabyte, and its error ends the copying.
 func (r *Ring) Rewrite(path string, pause func() error) (err error) {
 	from, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +151,7 @@ func (r *Ring) copyInto(to *os.File, at *FileAt, pause func() error) error {
 	return errors.Join(w.Close(), to.Sync())
 }
 
-// RewriteAll rewrites the files that OutdatedFiles finds below a directory. It goes on after an error.
+// RewriteAll rewrites the files that OutdatedFiles finds below a directory. It continues after an error.
 func (r *Ring) RewriteAll(ctx context.Context, dir string, pause func() error) error {
 	paths, err := r.OutdatedFiles(dir)
 	for _, path := range paths {

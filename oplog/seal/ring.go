@@ -27,7 +27,7 @@ const RingFile = "keyring"
 
 const ringVersion = 2
 
-// Ring is the keys of one home. A nil Ring passes everything through.
+// Ring holds the keys of one home. A nil Ring passes data through unchanged.
 type Ring struct {
 	path    string // empty: never stored
 	masters []Master
@@ -80,8 +80,8 @@ type storedKey struct {
 	Wrapped []byte    `json:"wrapped"`
 }
 
-// Ephemeral is a ring with its own key that is never stored: what it seals is gone with the process. It reads the
-// backups of the masters.
+// Ephemeral returns a ring whose key is never stored, so that nobody can open its data after the process has ended. It
+// reads backups that are sealed under the masters.
 func Ephemeral(masters []Master) *Ring {
 	r := &Ring{masters: masters, keys: map[KeyID]*dataKey{}}
 	r.add()
@@ -98,15 +98,15 @@ func Create(home string, masters []Master) (*Ring, error) {
 	return r, r.store()
 }
 
-// Exists reports whether a home has a keyring: whether it is encrypted.
+// Exists reports whether a home has a keyring, so that it is encrypted.
 func Exists(home string) bool {
 	_, err := os.Lstat(filepath.Join(home, RingFile))
 	return err == nil
 }
 
-// Open reads a home's keyring. When the current master key is not the one that wraps the data keys, but one of the
-// older ones is, the master key was changed: all data keys are wrapped again and a new one becomes active, on disk
-// before Open returns.
+// Open reads a home's keyring. If one of the older master keys wraps the data keys, the master key was changed. Open
+// then wraps all data keys under the current master key, adds a new active data key, and stores the keyring before it
+// returns.
 func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 	if r, err = Load(home, masters); err != nil {
 		return nil, false, err
@@ -123,7 +123,7 @@ func Open(home string, masters []Master) (r *Ring, rotated bool, err error) {
 	return r, rotated, nil
 }
 
-// noteOutdated notes the keys that are not active. Call it before anything is sealed.
+// noteOutdated records the keys that are not active. It must be called before anything is sealed.
 func (r *Ring) noteOutdated() {
 	r.outdated = map[KeyID]bool{}
 	for id := range r.keys {
@@ -133,7 +133,7 @@ func (r *Ring) noteOutdated() {
 	}
 }
 
-// Load reads a home's keyring as it is.
+// Load reads a home's keyring without changing it.
 func Load(home string, masters []Master) (*Ring, error) {
 	r := &Ring{path: filepath.Join(home, RingFile), masters: masters, keys: map[KeyID]*dataKey{}}
 	raw, err := os.ReadFile(r.path)
@@ -206,7 +206,7 @@ func (r *Ring) add() {
 	r.active = k.ID
 }
 
-// store writes the keyring, wrapped by the current master key, in the place of the old one.
+// store replaces the keyring file. The keys are wrapped by the current master key.
 func (r *Ring) store() (err error) {
 	if r.path == "" {
 		return nil
@@ -247,8 +247,8 @@ func (r *Ring) Rotate() error {
 // ErrRotated says that another process has rotated the keyring since this one opened it.
 var ErrRotated = errors.New("the keyring was rotated meanwhile")
 
-// Retire drops the outdated keys. What they sealed can be read as long as this process has it open, and never again:
-// the caller has rewritten it. A keyring that was rotated since it was opened is left as it is.
+// Retire drops the outdated keys. The caller has rewritten the files that they sealed; this process can still read old
+// ones that it has open. Retire does not change a keyring that was rotated since it was opened.
 func (r *Ring) Retire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -309,7 +309,7 @@ func (r *Ring) dataKey(id KeyID) (*dataKey, error) {
 func derive(key [keySize]byte, salt []byte, use string) [keySize]byte {
 	out, err := hkdf.Key(sha256.New, key[:], salt, use, keySize)
 	if err != nil {
-		panic("seal: " + err.Error()) // 32 bytes can be derived
+		panic("seal: " + err.Error()) // deriving 32 bytes does not fail
 	}
 	return [keySize]byte(out)
 }
@@ -321,7 +321,7 @@ func gcm(key [keySize]byte) cipher.AEAD {
 			return a
 		}
 	}
-	panic("seal: AES-256-GCM is not there") // keys have one size
+	panic("seal: AES-256-GCM is not there") // impossible, because all keys have the right size
 }
 
 const wrappedSize = nonceSize + keySize + tagSize

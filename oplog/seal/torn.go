@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// scan opens a file block by block. It ends at the last mark, when nothing is behind it or what a crash leaves of
-// blocks that were never synced.
+// scan opens a file block by block, up to the last mark. After that there may only be what a crash leaves of blocks
+// that were never synced.
 func (f *FileAt) scan(size int64) error {
 	buf := blocks.Get().(*[]byte)
 	defer blocks.Put(buf)
@@ -39,10 +39,9 @@ func (f *FileAt) scan(size int64) error {
 	return nil
 }
 
-// torn reports whether a crash may have left a block that does not open: a write that reached the disk in part. A
-// sector of such a block is missing or is zeros, which no sector of ciphertext is; any other difference is damage.
-// Nor is it a torn one when there is a mark behind it that was written after one behind the block: then the block was
-// synced, and had been whole.
+// torn reports whether a block that cannot be opened may be a write that reached the disk only in part before a crash.
+// Such a block lacks a sector, or has a sector of zeros, which ciphertext never has. Any other difference is damage. A
+// block is not torn either if a later mark proves that it was synced (see the package comment).
 func (f *FileAt) torn(at, size int64, number uint32, buf []byte) (bool, error) {
 	n, err := f.in.ReadAt(buf[:min(blockSize, size-at)], at)
 	if err != nil && !isEOF(err) {

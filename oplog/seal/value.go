@@ -16,7 +16,7 @@ const (
 	Overhead = idSize + nonceSize + tagSize
 )
 
-// Seal appends a sealed value to dst. place says where it lies; the same place opens it.
+// Seal appends a sealed value to dst. Open needs the same place.
 func (r *Ring) Seal(dst, value, place []byte) []byte {
 	if r == nil {
 		return append(dst, value...)
@@ -30,7 +30,7 @@ func (r *Ring) Seal(dst, value, place []byte) []byte {
 	return k.values.Seal(dst, dst[at+idSize:], value, place)
 }
 
-// Open appends what was sealed to dst.
+// Open appends the plain text of a sealed value to dst.
 func (r *Ring) Open(dst, sealed, place []byte) ([]byte, error) {
 	if r == nil {
 		return append(dst, sealed...), nil
@@ -49,7 +49,7 @@ func (r *Ring) Open(dst, sealed, place []byte) ([]byte, error) {
 	return out, nil
 }
 
-// Line seals one line of a file of lines: base64, without a newline.
+// Line seals a line of a text file. The result is base64 without a newline.
 func (r *Ring) Line(line []byte, place string) []byte {
 	if r == nil {
 		return line
@@ -58,7 +58,7 @@ func (r *Ring) Line(line []byte, place string) []byte {
 	return base64.StdEncoding.AppendEncode(nil, sealed)
 }
 
-// OpenLine reads a line of Line. One that begins like JSON was never sealed.
+// OpenLine opens a line that Line sealed. A line that begins like JSON is not sealed.
 func (r *Ring) OpenLine(line []byte, place string) ([]byte, error) {
 	if r == nil {
 		return line, nil
