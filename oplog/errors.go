@@ -58,7 +58,7 @@ func (e *Error) Error() string {
 	return e.Text
 }
 
-// Unwrap gives the cause, if this process knows it.
+// Unwrap returns the cause, if this process knows it.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Is matches by value, so a sentinel decoded from a peer's reply still compares equal.

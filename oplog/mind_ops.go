@@ -122,7 +122,7 @@ type Purge struct {
 // ForGood reports whether it erases for good.
 func (p *Purge) ForGood() bool { return len(p.RIDs)+len(p.Claims)+len(p.Name) > 0 }
 
-// NameHash is the salted hash of a name.
+// NameHash returns the salted hash of a name.
 func NameHash(salt []byte, name string) []byte {
 	h := hmac.New(sha256.New, salt)
 	h.Write([]byte(name))

@@ -105,7 +105,7 @@ func (r *sweepReport) grow() {
 	r.Log = exponent(log.over(r.Sizes))
 }
 
-// sweepSizes are from one size to another, 1, 3, 10, 30 and so on times the first.
+// sweepSizes returns the sizes from one to another: 1, 3, 10, 30 and so on times the first.
 func sweepSizes(from, to int) (sizes []int) {
 	for size := from; size <= to; size *= 10 {
 		if sizes = append(sizes, size); 3*size <= to {
@@ -174,7 +174,7 @@ func (r *sweepReport) quantities() (all []quantity) {
 		quantity{"restart", " s", func(n sweepRow) float64 { return n.Restart }})
 }
 
-// over is the quantity over the sizes.
+// over returns the quantity at each size.
 func (q quantity) over(sizes []sweepRow) (at []bench.Point) {
 	for _, n := range sizes {
 		at = append(at, bench.Point{X: float64(n.Memories), Y: q.of(n)})
@@ -182,7 +182,7 @@ func (q quantity) over(sizes []sweepRow) (at []bench.Point) {
 	return at
 }
 
-// exponent is the slope of the line that fits the logarithms best.
+// exponent returns the slope of the line that fits the logarithms best.
 func exponent(at []bench.Point) float64 {
 	var x, y, xx, xy float64
 	for _, p := range at {

@@ -264,7 +264,8 @@ func (r *Ranker) sessions() {
 	}
 }
 
-// link says how far the row that lies so many places before or after another is tied to the one between them.
+// link returns how closely the row that is by places before (to is -1) or after (to is 1) another is tied to its
+// neighbour on the side of that one.
 func (r *Ranker) link(c *entry, to, by int) float64 {
 	at := int(c.slot) + to*by
 	if to < 0 {

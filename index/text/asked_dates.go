@@ -119,7 +119,7 @@ func (q *questionParser) named(m dateSpan) bool {
 		slices.ContainsFunc(q.words[m.first:m.last+1], func(w timeWord) bool { return w.kind == yearName })
 }
 
-// inOrder gives the date without a year, of two, a year that puts the two in order.
+// inOrder sets the year of the one of two dates that has none, so that the two are in order.
 func inOrder(from time.Time, fromYear bool, m dateSpan, toYear bool) (time.Time, dateSpan) {
 	switch {
 	case !fromYear:

@@ -37,8 +37,8 @@ func (s *Store) quantError(q *Query, row uint32) float64 {
 	return float64(errorDeviations * math.Sqrt((float64(float64(q.scale)*float64(q.scale))+float64(step*step))/12))
 }
 
-// rescore gives hits the products of their originals. It reads these in the order of rows, which is about how their
-// owner stores them and cheaper than a random order, and leaves the hits in that order.
+// rescore sets the scores of hits to the products of their originals. It reads these in the order of rows, which is
+// about how their owner stores them and cheaper than a random order, and leaves the hits in that order.
 func (s *Store) rescore(q *Query, hits []Hit) {
 	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Compare(a.Row, b.Row) })
 	for i := range hits {

@@ -62,7 +62,7 @@ func (l *Log) checkDecodable(ops []oplog.Op) error {
 	return nil
 }
 
-// IsTooOld says that an entry was rejected because a member cannot decode its kinds, and that nothing was written. A
+// IsTooOld reports that an entry was rejected because a member cannot decode its kinds, and that nothing was written. A
 // leader of an older version says errUnreadable.
 func IsTooOld(err error) bool {
 	return errors.Is(err, &oplog.Error{Kind: oplog.TooOld}) || errors.Is(err, errUnreadable)

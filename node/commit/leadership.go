@@ -64,7 +64,7 @@ func (l *Log) NotLeader() error {
 	return l.NoLeader()
 }
 
-// NoLeader is the rejection of a write while no leader is known. It is an api.ErrNoLeader also when it says that
+// NoLeader returns the rejection of a write while no leader is known. It is an api.ErrNoLeader also when it says that
 // there can be none, so every surface answers what sends its clients to another node.
 func (l *Log) NoLeader() error {
 	if why, until := l.opts.NoQuorum(); why != "" {

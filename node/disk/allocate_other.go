@@ -4,5 +4,5 @@ package disk
 
 import "os"
 
-// allocate gives a file its blocks on the disk.
+// allocate reserves the blocks of a file on the disk.
 func allocate(f *os.File, size int64) error { return zeros(f, size) }

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// A node that starts writes a little before it serves: notes, a page of a file that grows, its addresses. On a disk
-// that filled up while it was down that fails, and the node could not even answer reads. So a home keeps a file of
-// zeros: a start that finds no space removes it, and the node rejects writes until there is space for the file again.
+// A start writes a little before the node serves: notes, a page of a file that grows, addresses. If the disk became
+// full while the node was down, these writes would fail, and the node could not even answer reads. So a home has a file
+// of zeros as a reserve. A start that finds no space removes the file, and the node rejects writes until there is space
+// to create it again.
 const (
 	reserveFile  = "reserve"
 	reserveBytes = 16 << 20
-	reserveAgain = time.Minute // between two attempts to make it, where one failed
+	reserveAgain = time.Minute // between two attempts to create it after a failure
 )
 
 func freeOn(dir string) (uint64, error) {
@@ -27,7 +28,7 @@ func freeOn(dir string) (uint64, error) {
 	return uint64(st.Bavail) * uint64(st.Bsize), nil
 }
 
-// useReserve removes the reserve when the disk has no space for a start, and reports whether it did.
+// useReserve removes the reserve if the disk has no space for a start, and reports whether it did.
 func useReserve(home string) (used bool, err error) {
 	if free, err := freeOn(home); err != nil || free >= reserveBytes {
 		return false, err
@@ -39,8 +40,9 @@ func useReserve(home string) (used bool, err error) {
 	return err == nil, err
 }
 
-// KeepReserve makes the reserve file when it is not there and the disk has more than twice its size in addition to
-// what writes need. Where that failed, as with a quota, which no measurement shows, it waits before it tries again.
+// KeepReserve creates the reserve file if it is missing and the disk has more than twice its size in addition to the
+// space that writes need. After a failure, for example because of a quota, which no measurement shows, it waits before
+// it tries again.
 func (s *Space) KeepReserve() {
 	if time.Now().UnixNano() < s.reserveAt.Load() {
 		return
@@ -70,7 +72,7 @@ func (s *Space) KeepReserve() {
 	s.reserve.Store(0)
 }
 
-// zeros writes a file full where the system cannot allocate one.
+// zeros fills a file with zeros, on systems that cannot allocate blocks.
 func zeros(f *os.File, size int64) error {
 	b := make([]byte, 1<<20)
 	for at := int64(0); at < size; at += int64(len(b)) {
@@ -81,13 +83,13 @@ func zeros(f *os.File, size int64) error {
 	return nil
 }
 
-// Removable names the files of a home that no node needs, with their sizes: those that were moved aside as damaged.
+// Removable lists the files of a home that were moved aside as damaged, with their sizes. The node does not need them.
 func Removable(home string) (list []string) {
 	for _, pattern := range []string{"*.corrupt-*", "raft/*.corrupt-*"} {
-		found, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are good
+		found, _ := filepath.Glob(filepath.Join(home, pattern)) // the patterns are valid
 		for _, path := range found {
 			size := int64(0)
-			_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error { // what cannot be looked at counts nothing
+			_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error { // unreadable files count as empty
 				if err != nil {
 					return nil
 				}

@@ -11,32 +11,32 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// DefaultMinFree is the space below which a node takes no writes: enough for the records under way, for the growth of
-// the log and of the state, and for the votes that keep a cluster going.
+// DefaultMinFree is the free space below which a node rejects writes. It suffices for records in progress, for the
+// growth of the log and the state, and for votes.
 const DefaultMinFree = 64 << 20
 
 // CheckEvery sets how often the node measures the free space, and how long Wait waits.
 const CheckEvery = 250 * time.Millisecond
 
-// With fewer than none bytes free, Caused blames the disk for every error, because a library may have dropped the error
-// number.
+// With fewer than none bytes free, Caused attributes every error to the disk, because a library may have dropped the
+// error number.
 const none = 1 << 20
 
-// Space is the free space on the disks below a home. Its methods may be called from any goroutine.
+// Space monitors the free space on the disks below a home. Its methods may be called from any goroutine.
 type Space struct {
-	dirs  []string // the home first
+	dirs  []string // first the home
 	min   uint64
 	log   *slog.Logger
 	free  atomic.Uint64
 	full  atomic.Bool
-	waits atomic.Pointer[error] // the error of a writer that waits in the background, whatever was measured
+	waits atomic.Pointer[error] // error of a writer that waits in the background; it counts more than measurements
 
-	reserve   atomic.Uint64 // free space that writes must leave as well, until the reserve file is made again
-	reserveAt atomic.Int64  // Unix nanoseconds before which no attempt to make it follows
+	reserve   atomic.Uint64 // further free space that writes must leave until the reserve file exists again
+	reserveAt atomic.Int64  // earliest time of the next attempt to create it, in Unix nanoseconds
 }
 
-// Open measures the space below a home, and frees the reserve where a start would find none. With less than least
-// bytes free, writes are rejected.
+// Open measures the space below a home, and removes the reserve file if a start would find no space. With less than
+// least bytes free, writes are rejected.
 func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	used, err := useReserve(home)
 	if err != nil {
@@ -51,8 +51,8 @@ func Open(home string, least uint64, log *slog.Logger) (*Space, error) {
 	return s, nil
 }
 
-// Waits sets the error of a writer that waits for free space in the background; nil when none waits. An exhausted
-// quota, or a file system without free inodes, shows in no measurement.
+// Waits sets the error of a writer that waits for free space in the background; nil if none waits. Measurements do not
+// show an exhausted quota or a file system without free inodes.
 func (s *Space) Waits(err error) {
 	if err == nil {
 		s.waits.Store(nil)
@@ -61,11 +61,11 @@ func (s *Space) Waits(err error) {
 	s.waits.Store(&err)
 }
 
-// Measure takes the free space of the fullest disk, and logs when writes are rejected or taken again.
+// Measure measures the free space of the fullest disk, and logs when writes begin to be rejected or accepted again.
 func (s *Space) Measure() {
 	free := ^uint64(0)
 	for _, dir := range s.dirs {
-		if n, err := freeOn(dir); err == nil { // a folder that is not there yet is on its parent's disk
+		if n, err := freeOn(dir); err == nil { // a directory that does not exist yet is on its parent's disk
 			free = min(free, n)
 		}
 	}
@@ -80,16 +80,16 @@ func (s *Space) Measure() {
 	}
 }
 
-// least is the free space below which writes are rejected.
+// least returns the free space below which writes are rejected.
 func (s *Space) least() uint64 { return s.min + s.reserve.Load() }
 
-// Free is the last measurement in bytes.
+// Free returns the last measurement in bytes.
 func (s *Space) Free() uint64 { return s.free.Load() }
 
 // Full reports whether writes are rejected.
 func (s *Space) Full() bool { return s.full.Load() }
 
-// Refusal is the error of a write while the disk is full; nil while it is not.
+// Refusal returns the error for a write while the disk is full; nil if it is not.
 func (s *Space) Refusal() error {
 	if !s.full.Load() {
 		return nil
@@ -103,8 +103,8 @@ func (s *Space) Refusal() error {
 		s.free.Load()>>20, s.least()>>20)
 }
 
-// Caused reports whether a full disk caused an error: its number says so, or a library dropped the number and the
-// disk is full.
+// Caused reports whether a full disk caused an error, according to the error's number or, if a library dropped the
+// number, to a measurement.
 func (s *Space) Caused(err error) bool {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return true
@@ -113,7 +113,7 @@ func (s *Space) Caused(err error) bool {
 	return s.free.Load() < none
 }
 
-// Wait pauses before another attempt to write; false when stop is closed first.
+// Wait pauses before another attempt to write. It returns false if stop is closed first.
 func (s *Space) Wait(stop <-chan struct{}) bool {
 	select {
 	case <-time.After(CheckEvery):

@@ -44,8 +44,8 @@ func (s *Service) unrelate(ctx context.Context, c api.Caller, q *api.UnrelateReq
 // maxBacklinks bounds the older memories that one relation ties to each of its names: the best matches.
 const maxBacklinks = 200
 
-// findMentions are the memories that have a name in their text and no link to it, because the name was no entity yet
-// when they were stored. The index finds them, so that Apply need not look at every memory. A name that is in a
+// findMentions returns the memories that have a name in their text and no link to it, because the name was no entity
+// yet when they were stored. The index finds them, so that Apply need not look at every memory. A name that is in a
 // relation already was searched for when the first one was made; memories that were stored since then are linked by
 // their own text.
 func (s *Service) findMentions(ctx context.Context, db oplog.DB, names ...string) (links []oplog.Link, err error) {

@@ -239,10 +239,10 @@ var MetricTable = []Metric{
 		Labels: []string{"handler"}, buckets: requestBuckets},
 }
 
-// less is a without b, and 0 where b is more.
+// less returns a - b, or 0 if b is greater.
 func less(a, b uint64) uint64 { return a - min(a, b) }
 
-// metricsOf makes the numbers of a part of the node; a node without the part does not show them.
+// metricsOf returns a constructor of metrics of a part of the node. A node without the part does not show them.
 func metricsOf[T any](part func(*Service) (x T, has bool)) func(name, kind, help string, value func(T) float64) Metric {
 	return func(name, kind, help string, value func(T) float64) Metric {
 		return Metric{Name: name, Help: help, Kind: kind, read: func(m scrape, put func(float64, ...string)) {
@@ -266,14 +266,14 @@ var (
 	})
 )
 
-// perNode is one number of this node, labelled with its id.
+// perNode returns a metric of this node, labelled with its id.
 func perNode(name, help string, value func(*Service) float64) Metric {
 	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"node_id"}, read: func(m scrape, put func(float64, ...string)) {
 		put(value(m.s), strconv.FormatUint(uint64(m.s.cfg.Member.NodeID), 10))
 	}}
 }
 
-// perMember is a number of each other member, known to the leader alone.
+// perMember returns a metric with a value for each other member. Only the leader shows it.
 func perMember(name, help string, value func(raft.Member, *Service) float64) Metric {
 	return Metric{Name: name, Help: help, Kind: gaugeKind, Labels: []string{"addr", "role"},
 		read: func(m scrape, put func(float64, ...string)) {
@@ -289,15 +289,15 @@ func perMember(name, help string, value func(raft.Member, *Service) float64) Met
 		}}
 }
 
-// perDatabase is a counter of each database that the caller may use.
+// perDatabase returns a metric with a counter for each database that the caller may use.
 func perDatabase(name, kind, help string, value func(oplog.Stats) uint64) Metric {
 	return databaseMetric(name, kind, help, func(_ *Service, v *state.View, d oplog.Database) (float64, bool) {
 		return float64(value(v.Stats(d.ID))), true
 	})
 }
 
-// databaseMetric is a number of each database that the caller may use and that has it, and their sum for a caller
-// without a token.
+// databaseMetric returns a metric with a value for each database that has one and that the caller may use. For a caller
+// without a token, its value is their sum.
 func databaseMetric(name, kind, help string, value func(*Service, *state.View, oplog.Database) (n float64, has bool)) Metric {
 	return Metric{Name: name, Help: help, Kind: kind, Labels: []string{"db"}, read: func(m scrape, put func(float64, ...string)) {
 		_ = m.s.state.Inspect(func(v *state.View) { // a closing state has nothing to count

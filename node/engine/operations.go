@@ -9,13 +9,13 @@ import (
 	"github.com/cairndb/cairn/node/engine/thinking"
 )
 
-// vectors is the part of the service that embeds.
+// vectors returns the part of the service that makes embeddings.
 func vectors(s *Service) *embedding.Vectors { return s.vectors }
 
-// thinker is the part of the service that thinks.
+// thinker returns the part of the service for cognition.
 func thinker(s *Service) *thinking.Thinker { return s.thinker }
 
-// admin is the part of the service that administers.
+// admin returns the part of the service for administration.
 func admin(s *Service) *operate.Admin { return s.admin }
 
 // operations are the functions behind the table's rows.

@@ -148,7 +148,7 @@ func (w *answerWriter) SetWriteDeadline(t time.Time) error {
 // extendEvery is the time after which a write extends the deadline.
 const extendEvery = 10 * time.Second
 
-// extendDeadline gives the client answerTimeout from now on.
+// extendDeadline extends the client's deadline to answerTimeout from now.
 func (w *answerWriter) extendDeadline(now time.Time) {
 	w.extended = now
 	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(now.Add(answerTimeout)) // only tests' connections lack deadlines

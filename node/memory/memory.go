@@ -1,6 +1,5 @@
-// Package memory bounds the memory of a process by what its machine or its container has: the runtime collects garbage
-// sooner when the heap comes near the bound. The bound is soft, so the process is not ended by it. GOMEMLIMIT overrides
-// it.
+// Package memory sets a soft bound for the memory of a process, from the memory of its machine or container. Near the
+// bound the runtime collects garbage more often; exceeding it does not end the process. GOMEMLIMIT overrides the bound.
 package memory
 
 import (
@@ -12,11 +11,11 @@ import (
 	"strings"
 )
 
-// share is the part of the machine's or container's memory that the process may take: the system and the page cache
-// need the rest.
+// share is the part of the machine's or container's memory that the process may use. The system and the page cache need
+// the rest.
 const share = .8
 
-// Limit sets the bound, unless the operator's GOMEMLIMIT has, and returns it in bytes; 0 where none is known.
+// Limit sets the bound, unless GOMEMLIMIT sets it, and returns it in bytes; 0 if unknown.
 func Limit() int64 {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		if most := available("/"); most > 0 {
@@ -26,7 +25,7 @@ func Limit() int64 {
 	return Set()
 }
 
-// Set is the bound that holds; 0 for none.
+// Set returns the bound that is in force; 0 for none.
 func Set() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
@@ -34,8 +33,8 @@ func Set() int64 {
 	return 0
 }
 
-// available returns the memory of the machine, or of the control group of this process if that is less; 0 when neither
-// is known. root is the folder that holds the system's proc and sys.
+// available returns the memory of the machine or of this process's control group, whichever is less; 0 if neither is
+// known. root is the directory with the system's proc and sys.
 func available(root string) int64 {
 	most := machine(filepath.Join(root, "proc/meminfo"))
 	for _, limit := range groups(root) {
@@ -50,14 +49,14 @@ func available(root string) int64 {
 func machine(meminfo string) int64 {
 	for line := range strings.Lines(text(meminfo)) {
 		if f := strings.Fields(line); len(f) >= 2 && f[0] == "MemTotal:" {
-			kib, _ := strconv.ParseInt(f[1], 10, 64) // none where it is not a number
+			kib, _ := strconv.ParseInt(f[1], 10, 64) // 0 if it is not a number
 			return kib << 10
 		}
 	}
 	return 0
 }
 
-// groups are the bounds of the process's control groups and of those above them, of either version.
+// groups returns the bounds of the process's control groups and of their parents, of both versions.
 func groups(root string) (all []int64) {
 	for line := range strings.Lines(text(filepath.Join(root, "proc/self/cgroup"))) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -72,7 +71,7 @@ func groups(root string) (all []int64) {
 		}
 		for at := filepath.Clean("/" + parts[2]); ; at = filepath.Dir(at) {
 			limit, err := strconv.ParseInt(strings.TrimSpace(text(filepath.Join(dir, at, file))), 10, 64)
-			if err == nil && limit > 0 { // "max" is none
+			if err == nil && limit > 0 { // "max" means no bound
 				all = append(all, limit)
 			}
 			if at == "/" {
@@ -84,6 +83,6 @@ func groups(root string) (all []int64) {
 }
 
 func text(path string) string {
-	b, _ := os.ReadFile(path) // a system without the file tells nothing
+	b, _ := os.ReadFile(path) // empty on a system without the file
 	return string(b)
 }

@@ -14,12 +14,12 @@ type Attribute struct {
 	Value Value
 }
 
-// Attributes reads attributes, sorted by name. Nothing, and null, is none of them.
+// Attributes parses attributes and sorts them by name. An empty text and null have none.
 func Attributes(raw []byte) ([]Attribute, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
-	if len(raw) > 4*MaxSize { // spaces and escapes are not counted, but read
+	if len(raw) > 4*MaxSize { // spaces and escapes do not count against MaxSize, but must be bounded too
 		return nil, fmt.Errorf("%d bytes are over %d", len(raw), MaxSize)
 	}
 	all, err := members(raw)
@@ -46,7 +46,7 @@ func Attributes(raw []byte) ([]Attribute, error) {
 	return list, nil
 }
 
-// Nameable reports whether an attribute may have a name.
+// Nameable reports whether a text may be the name of an attribute.
 func ValidName(name string) bool {
 	switch name {
 	case "and", "or", "not":
@@ -55,7 +55,7 @@ func ValidName(name string) bool {
 	return strings.Trim(name, " ") != "" && len(name) <= MaxName && name[0] != '@'
 }
 
-// Canonical is the canonical form of attributes; nil of none.
+// Canonical returns the canonical form of attributes; nil for none.
 func Canonical(raw []byte) ([]byte, error) {
 	list, err := Attributes(raw)
 	if err != nil {
@@ -68,7 +68,7 @@ func Canonical(raw []byte) ([]byte, error) {
 	return b, nil
 }
 
-// Check rejects what may not be stored as attributes. It knows no spelling: Canonical alone chooses one.
+// Check rejects attributes that may not be stored. It accepts any spelling; only Canonical produces the stored one.
 func Check(raw []byte) error {
 	if len(raw) > MaxSize {
 		return fmt.Errorf("%d bytes are over %d", len(raw), MaxSize)
@@ -77,7 +77,7 @@ func Check(raw []byte) error {
 	return err
 }
 
-// Shared are the attributes that all have with the same values; each is in its canonical form.
+// Shared returns the attributes that all objects have with the same values. The objects are in canonical form.
 func Shared(all ...[]byte) []byte {
 	var both []Attribute
 	for i, raw := range all {

@@ -1,17 +1,17 @@
-// Package filter holds the attributes of memories and the language that filters by them. It is a pure function of
-// JSON and imports no other package of ours.
+// Package filter parses the attributes of memories and evaluates filters on them. It consists of pure functions of
+// JSON.
 //
 // Attributes are a flat JSON object:
 //
 //	{"project":"atlas","priority":2,"done":false,"due":"2026-03-01T12:00:00Z","tags":["red","blue"]}
 //
-// A value is a string, a number, true, false or a list of strings. A string that RFC 3339 reads as a date or a time
-// is a time as well, in UTC where it has no zone, to the microsecond. An object has at most [MaxAttributes] names of
-// [MaxName] bytes each and takes at most [MaxSize] bytes in its canonical form: names sorted, no space, numbers in
-// their shortest form. A name is not blank, is none of and, or, not, and does not begin with @. A number is a 64-bit
-// float; a whole number of 2^53 or more, which might change, is rejected.
+// A value is a string, a number, true, false or a list of strings. A string in the form of RFC 3339 is also a date or a
+// time, in UTC if it has no zone, to the microsecond. An object has at most [MaxAttributes] names of at most [MaxName]
+// bytes, and at most [MaxSize] bytes in its canonical form: names sorted, no spaces, numbers in their shortest form. A
+// name is not blank, is not and, or, or not, and does not begin with @. A number is a 64-bit float. Whole numbers from
+// 2^53 on, which a float may not represent exactly, are rejected.
 //
-// A filter is a JSON object, and a record passes when all of its members hold:
+// A filter is a JSON object. A record passes if all members of the object hold:
 //
 //	{"project":"atlas"}                                 the attribute equals the value
 //	{"priority":{"gte":2,"lt":5}}                       all operators hold
@@ -28,12 +28,12 @@
 //	icontains         contains, whatever the case of the letters
 //	prefix            a string that begins with the text
 //
-// Numbers are ordered by size and strings by their bytes. Where the filter's value is a time, only times are compared
-// with it, whatever their zone. Values of two types are never equal and never ordered. A list passes where one of its
-// strings does; an eq whose value is a list wants that list. What is absent passes exists false, ne and nin, and
-// nothing else: ne is the opposite of eq, and nin of in.
+// Numbers are ordered by size, strings by their bytes, and times by the moment, whatever their zones. If the filter's
+// value is a time, only times are compared with it. Values of different types are never equal and have no order. A list
+// passes if one of its strings does; eq with a list needs the same list. An absent value passes exists false, ne and
+// nin only: ne is the opposite of eq, and nin of in.
 //
-// A name with @ is a field of the record, so no attribute can be taken for one:
+// A name with @ is a field of the record, so it cannot be confused with an attribute:
 //
 //	@memory_type @namespace @domain @source @session_id @tier   strings; a blank one is absent
 //	@writer @dialect @agent                                     the same
@@ -41,8 +41,8 @@
 //	@created_at @updated_at                                     times: a date, or Unix seconds
 //	@importance                                                 a number
 //
-// A filter is at most [MaxFilter] bytes long and [MaxDepth] deep, and has at most [MaxTests] operators and
-// [MaxValues] values. What it does not know, it rejects by name.
+// A filter is at most [MaxFilter] bytes long and [MaxDepth] levels deep, and has at most [MaxTests] operators and
+// [MaxValues] values. Unknown operators and fields are rejected by name.
 package filter
 
 // The bounds of attributes.

@@ -12,28 +12,28 @@ import (
 	"github.com/cairndb/cairn/oplog/fold"
 )
 
-// An Op says what a filter, or a part of one, is.
+// An Op is the kind of a filter or of a part of one.
 type Op uint8
 
 // The parts of a filter.
 const (
 	All  Op = iota // all of Of pass
-	Any            // one of Of passes
-	Not            // the one of Of does not pass
-	Test           // of the value under Name: Holds
+	Any            // at least one of Of passes
+	Not            // the only one of Of does not pass
+	Test           // the value under Name passes Holds
 )
 
-// A Filter is a tree of tests. It does not change, so any number of goroutines may use it.
+// A Filter is a tree of tests. It is immutable, so any number of goroutines may use it.
 type Filter struct {
 	Op     Op
 	Of     []*Filter
-	Name   string // of a test: an attribute's, or with @ a field's
+	Name   string // in a test, the name of an attribute, or with @ of a field
 	test   string // eq, gt, gte, lt, lte, exists, contains, icontains or prefix
 	want   []Value
-	source string // of a member of the whole filter: its JSON
+	source string // the JSON of a member of the whole filter
 }
 
-// Parts are the members of a filter that was read, all of which have to pass.
+// Parts returns the members of a parsed filter, all of which must pass.
 func (f *Filter) Parts() []*Filter {
 	if f.source == "" {
 		return f.Of
@@ -41,10 +41,10 @@ func (f *Filter) Parts() []*Filter {
 	return []*Filter{f}
 }
 
-// String is the JSON of one of Parts.
+// String returns the JSON of one of Parts.
 func (f *Filter) String() string { return f.source }
 
-// Holds reports whether a value passes a test. An absent one passes none.
+// Holds reports whether a value passes a test. An absent value passes none.
 func (f *Filter) Holds(v Value) bool {
 	switch f.test {
 	case "exists":
@@ -91,7 +91,7 @@ func (f *Filter) Exactly() (forms []string, ok bool) {
 	return forms, true
 }
 
-// Match reports whether a record passes, whose values of gives by name.
+// Match reports whether a record passes. of returns the record's values by name.
 func (f *Filter) Match(of func(name string) Value) bool {
 	pass := func(part *Filter) bool { return part.Match(of) }
 	switch f.Op {
@@ -105,13 +105,13 @@ func (f *Filter) Match(of func(name string) Value) bool {
 	return f.Holds(of(f.Name))
 }
 
-// fields are the kinds of a record's own fields.
+// fields maps the names of a record's fields to the kinds of their values.
 var fields = map[string]string{"@memory_type": "string", "@namespace": "string", "@domain": "string", "@source": "string",
 	"@session_id": "string",
 	"@tier":       "string", "@writer": "string", "@dialect": "string", "@agent": "string", "@trust": "string",
 	"@created_at": "time", "@updated_at": "time", "@importance": "number"}
 
-// Parse reads a filter. Nothing, and null, is nil, which filters nothing.
+// Parse parses a filter. It returns nil for an empty text and for null; everything passes a nil filter.
 func Parse(raw []byte) (*Filter, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
@@ -127,7 +127,7 @@ func Parse(raw []byte) (*Filter, error) {
 	return f, nil
 }
 
-// A parser counts what it has read.
+// A parser counts the tests and values that it has parsed.
 type parser struct{ tests, values int }
 
 func (p *parser) object(raw json.RawMessage, depth int) (*Filter, error) {
@@ -159,7 +159,7 @@ func (p *parser) object(raw json.RawMessage, depth int) (*Filter, error) {
 func memberSource(m member) string {
 	b := append(appendString([]byte("{"), m.name), ':')
 	out := bytes.NewBuffer(b)
-	_ = json.Compact(out, m.value) // it was read
+	_ = json.Compact(out, m.value) // valid, because it was parsed
 	return out.String() + "}"
 }
 
@@ -221,7 +221,7 @@ func fieldNames() (names []string) {
 	return names
 }
 
-// test reads an operator with its value. A negated operator becomes its opposite below a Not.
+// test parses an operator with its value. A negated operator becomes a Not of its opposite.
 func (p *parser) test(name, op string, raw json.RawMessage) (*Filter, error) {
 	f := &Filter{Op: Test, Name: name, test: op}
 	reject := func(format string, args ...any) (*Filter, error) {
@@ -292,7 +292,7 @@ func (p *parser) value(f *Filter, raw json.RawMessage) error {
 			return fmt.Errorf("want a string, and a name whose values are strings")
 		}
 		if f.test == "icontains" {
-			v = Value{kind: text, text: fold.Lower(v.text)} // Holds lowers the other side
+			v = Value{kind: text, text: fold.Lower(v.text)} // Holds converts the record's value to lower case
 		}
 	case ordered && v.kind != text && v.kind != number:
 		return fmt.Errorf("want a number, a string or a date")

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// A Value is the value of a field of a record. The zero Value is none.
+// A Value is the value of a field of a record. The zero Value stands for an absent one.
 type Value struct {
 	kind   kind
 	text   string
-	number float64 // of true and false: 1 and 0
+	number float64 // true is 1, false is 0
 	list   []string
-	at     int64 // of a time, in Unix microseconds
+	at     int64 // for a time, Unix microseconds
 	dated  bool
 }
 
@@ -31,14 +31,14 @@ const (
 	list
 )
 
-// Text is a string, and a time where it reads as one.
+// Text returns the value of a string, which is also a time if it has the form of one.
 func Text(s string) Value {
 	v := Value{kind: text, text: s}
 	v.at, v.dated = parseTime(s)
 	return v
 }
 
-// TextOrNone is a string, or none where it is blank.
+// TextOrNone returns the value of a string; absent if the string is blank.
 func TextOrNone(s string) Value {
 	if s == "" {
 		return Value{}
@@ -46,13 +46,13 @@ func TextOrNone(s string) Value {
 	return Text(s)
 }
 
-// Number is a number.
+// Number returns the value of a number.
 func Number(x float64) Value { return Value{kind: number, number: x} }
 
-// Time is a time in Unix microseconds.
+// Time returns the value of a time in Unix microseconds.
 func Time(at int64) Value { return Value{kind: text, at: at, dated: true} }
 
-// parseTime reads a date or a time of RFC 3339.
+// parseTime parses a date or a time in the form of RFC 3339.
 func parseTime(s string) (at int64, ok bool) {
 	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
 		return 0, false
@@ -65,7 +65,7 @@ func parseTime(s string) (at int64, ok bool) {
 	return t.UnixMicro(), err == nil
 }
 
-// Read reads a value from its JSON.
+// Read parses a value from JSON.
 func Read(raw []byte) (Value, error) {
 	if !json.Valid(raw) {
 		return Value{}, fmt.Errorf("not valid JSON")
@@ -73,13 +73,13 @@ func Read(raw []byte) (Value, error) {
 	return readValue(bytes.TrimLeft(raw, " \t\r\n"))
 }
 
-// String returns the canonical form, which is the same for equal values of one type.
+// String returns the canonical form. Equal values of one type have the same form.
 func (v Value) String() string { return string(v.append(nil)) }
 
 // IsList reports whether the value is a list of strings.
 func (v Value) IsList() bool { return v.kind == list }
 
-// equal reports whether a value, or one of a list's strings, is the wanted one.
+// equal reports whether a value, or one of a list's strings, equals the wanted one.
 func (v *Value) equal(want *Value) bool {
 	switch {
 	case want.kind == list:
@@ -97,7 +97,7 @@ func (v *Value) equal(want *Value) bool {
 	return v.number == want.number
 }
 
-// listItem returns a string of a list as a value. It reads the string as a time only to compare it with one.
+// listItem returns a string of a list as a value. It parses the string as a time only if it is compared with a time.
 func listItem(s string, with *Value) Value {
 	if with.dated {
 		return Text(s)
@@ -105,7 +105,7 @@ func listItem(s string, with *Value) Value {
 	return Value{kind: text, text: s}
 }
 
-// compare orders a value and the wanted one; ok is false where they have no order.
+// compare orders a value and the wanted one; ok is false if they have no order.
 func (v *Value) compare(want *Value) (order int, ok bool) {
 	switch {
 	case v.kind != want.kind || v.kind != text && v.kind != number:
@@ -118,13 +118,13 @@ func (v *Value) compare(want *Value) (order int, ok bool) {
 	return cmp.Compare(v.text, want.text), true
 }
 
-// append writes a value in its canonical form.
+// append appends a value in its canonical form.
 func (v *Value) append(b []byte) []byte {
 	switch v.kind {
 	case text:
 		return appendString(b, v.text)
 	case number:
-		x, _ := json.Marshal(v.number) // it is finite
+		x, _ := json.Marshal(v.number) // a finite number always encodes
 		return append(b, x...)
 	case boolean:
 		return append(b, map[bool]string{true: "true", false: "false"}[v.number == 1]...)
@@ -147,7 +147,7 @@ func appendString(b []byte, s string) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// readValue reads a value; null is none.
+// readValue parses a value; null is absent.
 func readValue(raw json.RawMessage) (Value, error) {
 	switch c := raw[0]; c {
 	case 'n':
@@ -189,7 +189,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members reads an object in its order, and rejects a name that comes twice.
+// members parses an object, keeps the order of its members, and rejects a repeated name.
 func members(raw []byte) (all []member, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

@@ -89,7 +89,7 @@ func (a *entryTxn) unlink(m *oplog.Memory, keep map[string]bool) {
 	}
 }
 
-// relink gives a corrected memory the entities of its new text.
+// relink links a corrected memory to the entities of its new text.
 func (a *entryTxn) relink(m *oplog.Memory, found []oplog.Mention, extractor uint8, at oplog.Time) {
 	had, now := map[string]bool{}, map[string]bool{}
 	for _, n := range m.Entities {

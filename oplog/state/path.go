@@ -123,7 +123,7 @@ func (a *entryTxn) freePath(m *oplog.Memory, at oplog.Time) {
 	}
 }
 
-// movePath gives a memory another key.
+// movePath changes the key of a memory.
 func (a *entryTxn) movePath(m *oplog.Memory, to string, at oplog.Time) {
 	a.freePath(m, at)
 	if m.Path = to; to != "" {

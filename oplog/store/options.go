@@ -95,7 +95,7 @@ type fatalError struct {
 
 func (e fatalError) Error() string { return e.text }
 
-// Unwrap gives the errors of the file system.
+// Unwrap returns the errors of the file system.
 func (e fatalError) Unwrap() (errs []error) {
 	for _, a := range e.args {
 		if err, ok := a.(error); ok {

@@ -73,7 +73,7 @@ func (f osFile) Sync() error {
 	return syncData(f.File)
 }
 
-// Size is the length in bytes.
+// Size returns the length in bytes.
 func (f osFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

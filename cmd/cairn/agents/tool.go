@@ -117,7 +117,7 @@ func jsonElement(file string, v any, at ...string) writtenEntry {
 	return w
 }
 
-// noteEntry is the entry with the note to the model, in a file that the tool passes to the model.
+// noteEntry returns the entry with the note to the model, for a file that the tool passes to the model.
 func noteEntry(file string) writtenEntry {
 	return writtenEntry{File: file, Format: "block", Entry: edit.Entry{At: []string{"cairn"}, Value: noteText}}
 }
@@ -170,10 +170,10 @@ func groupedHook(unit int) func(event, string) kit.Object {
 	}
 }
 
-// hookSpecificAnswer is a hook's answer with context, in the form that most tools share.
+// hookSpecificAnswer returns a hook's answer with context, in the form that most tools share.
 func hookSpecificAnswer(e event, known string) kit.Object {
 	return kit.Object{"hookSpecificOutput", kit.Object{"hookEventName", e.name, "additionalContext", known}}
 }
 
-// plainAnswer is a hook's answer that contains only the context.
+// plainAnswer returns a hook's answer that contains only the context.
 func plainAnswer(_ event, known string) kit.Object { return kit.Object{"additionalContext", known} }

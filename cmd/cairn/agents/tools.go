@@ -169,7 +169,7 @@ func vscode() tool {
 	return t
 }
 
-// versionEntry is the version field of a file of hooks. An existing version stays.
+// versionEntry returns the version field of a file of hooks. An existing version stays.
 func versionEntry(file string) writtenEntry {
 	w := jsonEntry(file, 1, "version")
 	w.anyValue = true

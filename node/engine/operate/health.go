@@ -85,7 +85,7 @@ func (cl *Cluster) DeepHealth(context.Context, api.Caller, *api.Nothing) (*api.D
 // maxReadyLag is the lag, in entries, up to which a node is ready for readers.
 const maxReadyLag = 10_000
 
-// Up is the status for callers without a token.
+// Up returns the status for callers without a token.
 func (cl *Cluster) Up(context.Context, api.Caller, *api.Nothing) (*api.UpAnswer, error) {
 	return &api.UpAnswer{Alive: true, Ready: cl.Ready()}, nil
 }
