@@ -86,6 +86,22 @@ func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 			}
 			return err == nil
 		}
+		// reopen opens the log, perhaps while the disk refuses every write.
+		reopen := func(t *rapid.T) {
+			if full := rapid.SampledFrom([]error{nil, syscall.ENOSPC, errPart}).Draw(t, "opened with"); full != nil {
+				s.files.op = func(op, _ string) error {
+					if op == "create" {
+						return syscall.ENOSPC
+					}
+					if op == "write" {
+						return full
+					}
+					return nil
+				}
+			}
+			s.open()
+			s.files.op = nil
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				s.t = t
@@ -114,13 +130,13 @@ func TestTheLogOnADiskThatFillsUp(t *testing.T) {
 				}
 			},
 			"rewrite": func(t *rapid.T) { made(t, func() error { return s.log.Reseal(s.last()) }) },
-			"kill": func(*rapid.T) {
+			"kill": func(t *rapid.T) {
 				s.files = s.files.killed()
-				s.open()
+				reopen(t)
 			},
 			"lose power": func(t *rapid.T) {
 				s.files = s.files.crashed(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "chance"), 0)))
-				s.open()
+				reopen(t)
 			},
 		})
 	})
@@ -190,7 +206,7 @@ func TestALogOpensOnAFullDisk(t *testing.T) {
 		files, want := newUsedLog(t, nil, closed)
 		full := true
 		files.op = func(op, _ string) error {
-			if full && op == "create" {
+			if full && (op == "create" || op == "write") {
 				return syscall.ENOSPC
 			}
 			return nil

@@ -242,20 +242,19 @@ func (g *segment) recordAt(raw []byte, offset int64) bool {
 }
 
 // syncEnding syncs the end of the last segment to disk as it was read: the records that scan found may so far be only
-// in the system's page cache.
+// in the system's page cache. It ignores failed writes, because a log opens on a full disk too: the next record
+// overwrites a torn end, and without a mark the records are on disk all the same.
 func (s *Store) syncEnding(g *segment, end ending) error {
 	if end.torn {
-		if _, err := g.f.WriteAt(make([]byte, g.dirtyEnd-g.tail), g.tail); err != nil {
-			return err
+		if _, err := g.f.WriteAt(make([]byte, g.dirtyEnd-g.tail), g.tail); err == nil {
+			g.dirtyEnd = g.tail
 		}
-		g.dirtyEnd = g.tail
 	}
 	if end.unmarked && g.tail+markSize > g.size { // the space for the mark is missing
 		size := s.roundUp(g.tail + markSize)
-		if _, err := g.f.WriteAt(make([]byte, size-g.tail), g.tail); err != nil {
-			return err
+		if _, err := g.f.WriteAt(make([]byte, size-g.tail), g.tail); err == nil {
+			g.size = size
 		}
-		g.size = size
 	}
 	switch {
 	case end.unmarked:
