@@ -11,21 +11,21 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// view looks at what a node holds.
-func (c *cluster) view(i int, f func(v *state.View, db oplog.DB) error) {
+// readState calls f with a view of a node's state, and the default database.
+func (c *cluster) readState(i int, f func(v *state.View, db oplog.DB) error) {
 	if err := c.node(i).State().Read(func(v *state.View) error { return f(v, oplog.DefaultDB) }); err != nil {
 		c.t.Fatalf("node %d: %v", i+1, err)
 	}
 }
 
-// sameLogs compares what the nodes say happened, entry by entry: what two of them remember is the same.
-func (c *cluster) sameLogs() {
-	first := map[string]string{} // by place in the log
+// checkLogs checks that no two nodes have different entries at the same place in the log.
+func (c *cluster) checkLogs() {
+	first := map[string]string{} // entries by their place in the log
 	for i := range c.nodes {
 		if c.node(i) == nil {
 			continue
 		}
-		c.view(i, func(v *state.View, _ oplog.DB) error {
+		c.readState(i, func(v *state.View, _ oplog.DB) error {
 			var bad error
 			err := v.Log(0, func(o oplog.Outcome) bool {
 				var body []byte
@@ -47,10 +47,11 @@ func (c *cluster) sameLogs() {
 	}
 }
 
-// content compares what a node counts and what it can find with what it holds.
-func (c *cluster) content(i int) {
-	alive, texts := map[string]bool{}, map[string]string{} // by rid
-	c.view(i, func(v *state.View, db oplog.DB) error {
+// checkContent checks that a node's counts match its state, and that its index finds the active memories of the state
+// and no others.
+func (c *cluster) checkContent(i int) {
+	alive, texts := map[string]bool{}, map[string]string{} // keys are RIDs
+	c.readState(i, func(v *state.View, db oplog.DB) error {
 		var active, gone, edges uint64
 		v.Memories(db, 0, func(m *oplog.Memory) bool {
 			texts[m.RID] = m.Text
@@ -59,7 +60,7 @@ func (c *cluster) content(i int) {
 			} else {
 				gone++
 			}
-			if alive[m.RID] && m.Expires != 0 { // it may be gone by the time it is looked for
+			if alive[m.RID] && m.Expires != 0 { // it may expire before the search
 				delete(alive, m.RID)
 			}
 			return true
@@ -75,7 +76,7 @@ func (c *cluster) content(i int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	followed := api.Fresh{MinIndex: field.Token(s.Applied())} // the index comes behind the state
+	followed := api.Fresh{MinIndex: field.Token(s.Applied())} // the index follows the state with a delay
 	for rid, want := range alive {
 		a, err := api.Search.Do(context.Background(), s, caller,
 			&api.SearchRequest{Text: texts[rid], K: 1000, Quiet: true, Fresh: followed})
@@ -88,10 +89,10 @@ func (c *cluster) content(i int) {
 	}
 }
 
-// believes checks that a node never had to ask the others whether one of them is right: they are slow, late and gone
-// here, and not hostile. A request that comes late, of an earlier term or for an earlier home, is rejected without a
-// question.
-func (c *cluster) believes(i int) {
+// checkNoDisputes checks that a node never had to ask the others whether a peer is right. Nodes are slow, late and
+// gone here, but never hostile, and a late request of an earlier term or for an earlier home is rejected without such
+// a question.
+func (c *cluster) checkNoDisputes(i int) {
 	for _, d := range c.node(i).Service().Cluster().Status(context.Background()).Disputes {
 		if d.Verdict == "" {
 			continue

@@ -19,9 +19,9 @@ import (
 var stride = flag.Int("stride", suite.Count(120, 12, 1),
 	"TestACrashOfAllFiles: the machine ends with each such step of the files of state, log and snapshots")
 
-// TestACrashOfAllFiles ends the machine of a lone node with one step after another of what its state, its log and its
-// snapshots do to their files, and with it goes any part of what was not synced. What was acknowledged is there
-// afterwards and never twice, under the key of the write as well, and the node goes on.
+// TestACrashOfAllFiles ends the machine of a single node at each step of the files of its state, log and snapshots.
+// Any part of the unsynced bytes is lost. After the restart, acknowledged memories must exist exactly once, also when
+// they are written again under the same key, and the node must accept writes.
 func TestACrashOfAllFiles(t *testing.T) {
 	warm()
 	kinds := make(chan string, 10_000)
@@ -53,28 +53,28 @@ func TestACrashOfAllFiles(t *testing.T) {
 }
 
 const (
-	lastStep  = 740 // there are about so many; what goes on in the background differs from run to run
-	crashKeys = 90  // so many writes that old snapshots are removed and segments of the log behind them
+	lastStep  = 740 // about as many as a run has; the number varies with background work
+	crashKeys = 90  // enough writes that old snapshots and segments of the log are removed
 )
 
-// crashAt ends a node with a step of its files, and says which that was.
+// crashAt ends a node at a step of its files, checks it after a restart, and returns the kind of the step.
 func crashAt(t *testing.T, step int) string {
 	c := newCluster(t, uint64(step), 1, crashKeys/4)
 	defer c.close()
 	d := c.disks[0]
-	b := d.threaten(wholeDisk, true, step, rand.New(rand.NewPCG(uint64(step), 3)))
+	b := d.schedule(anyDisk, true, step, rand.New(rand.NewPCG(uint64(step), 3)))
 	acked := map[int]string{}
-	for k := 0; k < crashKeys && !b.came(); k++ {
+	for k := 0; k < crashKeys && !b.hasStruck(); k++ {
 		if rid, err := c.putOnce(k); err == nil {
 			acked[k] = rid
 		}
-		time.Sleep(300 * time.Millisecond) // whether a snapshot is due is looked at every one or two seconds
+		time.Sleep(300 * time.Millisecond) // a node checks every one to two seconds whether to take a snapshot
 	}
-	if !b.came() {
-		if err := d.lose(); err != nil {
+	if !b.hasStruck() {
+		if err := d.strike(); err != nil {
 			t.Fatal(err)
 		}
-		b.at = "none .snap"
+		b.step = "none .snap"
 	}
 	c.stop(0)
 	c.open(0)
@@ -82,28 +82,28 @@ func crashAt(t *testing.T, step int) string {
 	defer cancel()
 	n := c.node(0)
 	if err := n.Ready(ctx); err != nil {
-		t.Fatalf("step %d (%s): %v", step, b.at, err)
+		t.Fatalf("step %d (%s): %v", step, b.step, err)
 	}
-	c.onlyOnce(acked, fmt.Sprintf("step %d (%s)", step, b.at))
+	c.onlyOnce(acked, fmt.Sprintf("step %d (%s)", step, b.step))
 	for k := range crashKeys {
 		rid, err := c.putOnce(k)
 		if was, ok := acked[k]; err != nil || ok && rid != was {
-			t.Errorf("step %d (%s): write %d again is %s, and was %s: %v", step, b.at, k, rid, was, err)
+			t.Errorf("step %d (%s): write %d again is %s, and was %s: %v", step, b.step, k, rid, was, err)
 		}
 		acked[k] = rid
 	}
-	c.onlyOnce(acked, fmt.Sprintf("step %d (%s), written again", step, b.at))
-	op, _, _ := strings.Cut(b.at, " ")
-	if strings.Contains(b.at, ".snap") {
+	c.onlyOnce(acked, fmt.Sprintf("step %d (%s), written again", step, b.step))
+	op, _, _ := strings.Cut(b.step, " ")
+	if strings.Contains(b.step, ".snap") {
 		return "snapshot " + op
 	}
-	if strings.Contains(b.at, ".seg") || strings.HasSuffix(b.at, " meta") || strings.HasSuffix(b.at, "meta.new") {
+	if strings.Contains(b.step, ".seg") || strings.HasSuffix(b.step, " meta") || strings.HasSuffix(b.step, "meta.new") {
 		return "log " + op
 	}
 	return "state " + op
 }
 
-// crashText is the text of memory k. Compressed, as the log has it, it is still of a size that fills segments.
+// crashText returns the text of memory k. It is random, so that the compressed log still fills segments.
 func crashText(k int) string {
 	b := make([]byte, 2<<10)
 	rand.NewChaCha8([32]byte{byte(k)}).Read(b)
@@ -127,10 +127,10 @@ func (c *cluster) putOnce(k int) (rid string, err error) {
 	return r.RID, nil
 }
 
-// onlyOnce checks that a lone node has each memory that was acknowledged, once, and none twice.
+// onlyOnce checks that a single node has every acknowledged memory, and no memory twice.
 func (c *cluster) onlyOnce(acked map[int]string, when string) {
 	times := map[string]int{}
-	c.view(0, func(v *state.View, db oplog.DB) error {
+	c.readState(0, func(v *state.View, db oplog.DB) error {
 		v.Memories(db, 0, func(m *oplog.Memory) bool { times[m.Text]++; return true })
 		for k, rid := range acked {
 			if m, ok := v.Memory(db, rid); !ok || m.Text != crashText(k) {

@@ -18,51 +18,51 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// A disk is a node's home. The state's files are synced when they are whole, or at each change of the list of them, and
-// the log's files at every step that changes them: of what was written and not synced any part may be missing when the
-// machine dies, or when the disk failed instead of syncing it.
+// A disk simulates the disks of a node's home: one with its state, one with its log and snapshots. It records which
+// bytes were synced. When the machine dies, or a disk fails in a sync, any part of the unsynced bytes may be missing
+// afterwards.
 type disk struct {
-	awake func() // returns when the node does not stand still
+	waitAwake func() // returns when the node is not paused
 
-	mu      sync.Mutex
-	home    string
-	copied  string // an older copy of it, if there is one
-	lives   int    // how often something was missing
-	slow    [2]time.Duration
-	full    [2]time.Time     // until when there is no room
-	refused [2]bool          // a full disk took nothing since the node was last started
-	due     *blow            // what happens at a step to come, and has happened once struck is closed
-	synced  map[uint64]int64 // of the state's files, by inode: how much is synced; the rest is in doubt
+	mu         sync.Mutex
+	home       string
+	copied     string // an older copy of home, or empty
+	generation int    // number of the newest home; each has its own directory
+	slow       [2]time.Duration
+	full       [2]time.Time     // until when the disk is full
+	wasFull    [2]bool          // the disk was full for a write since the node was last started
+	due        *diskFault       // the scheduled fault, or the one that has struck; nil for none
+	synced     map[uint64]int64 // synced length of the state's files, by inode
 
-	unsynced map[string][]byte // the log's files that were written since they were synced, as they were then; since there is something due
+	unsynced map[string][]byte // last synced content of the log's files written since; kept while a fault is due
 }
 
 // The disks of a home.
 const (
 	stateDisk = iota
 	logDisk
-	wholeDisk // of a blow: any of them
+	anyDisk // for a fault in a step of either disk, or of the snapshots
 )
 
-// A blow begins the end of a disk.
-type blow struct {
-	disk   int // on which it comes
-	power  bool
-	in     int // how many steps go well before
-	rng    *rand.Rand
-	struck chan struct{}     // closed when it has come
-	over   chan struct{}     // closed when the node is ended
-	left   map[string][]byte // what is there when it starts again; nil is none
-	log    bool              // left has all files of the log and the snapshots
-	state  bool              // left has all files of the state
-	at     string            // the step that it came with
+// A diskFault is the end of a disk: a power loss, or a disk that fails.
+type diskFault struct {
+	disk      int // whose steps count
+	power     bool
+	stepsLeft int // steps that succeed before it strikes
+	rng       *rand.Rand
+	struck    chan struct{}     // closed when the fault strikes
+	nodeEnded chan struct{}     // closed when the node is being closed
+	files     map[string][]byte // content that the next start finds; nil for a file that does not exist
+	hasLog    bool              // files includes all of the log and the snapshots
+	hasState  bool              // files includes all of the state
+	step      string            // the step in which it struck
 }
 
 const (
-	logFiles  = "raft/log"
+	logDir    = "raft/log"
 	stateDir  = "state"
-	snapDir   = "raft/snapshots"       // on the log's disk
-	votesFile = logFiles + "/votes.db" // raft-boltdb's; what was written into it counts as synced
+	snapDir   = "raft/snapshots"     // on the log's disk
+	votesFile = logDir + "/votes.db" // of raft-boltdb; its bytes always count as synced
 )
 
 func (d *disk) change(f func()) {
@@ -71,7 +71,7 @@ func (d *disk) change(f func()) {
 	f()
 }
 
-// read is nil for a file that is not there: a home may be new.
+// read returns the content of a file, or nil if the file does not exist.
 func (d *disk) read(name string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(d.home, name))
 	if os.IsNotExist(err) {
@@ -80,10 +80,11 @@ func (d *disk) read(name string) ([]byte, error) {
 	return b, err
 }
 
-// threaten has a blow come at a step that is to come, unless another is due already.
-func (d *disk) threaten(on int, power bool, in int, rng *rand.Rand) *blow {
-	b := &blow{disk: on, power: power, in: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}),
-		over: make(chan struct{})}
+// schedule makes a fault strike after some more steps, and returns it. If a fault is due already, it returns that
+// one.
+func (d *disk) schedule(on int, power bool, in int, rng *rand.Rand) *diskFault {
+	b := &diskFault{disk: on, power: power, stepsLeft: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}),
+		nodeEnded: make(chan struct{})}
 	d.change(func() {
 		if d.due == nil {
 			d.due, d.unsynced = b, map[string][]byte{}
@@ -93,9 +94,10 @@ func (d *disk) threaten(on int, power bool, in int, rng *rand.Rand) *blow {
 	return b
 }
 
-// step stands around each step of a disk; do is told whether the blow comes with it.
+// step runs do as one step of a disk, and tells it whether the scheduled fault strikes. It waits while the node is
+// paused or the disk is slow. Steps after the fault fail.
 func (d *disk) step(on int, what string, do func(strikes bool) error) error {
-	d.awake()
+	d.waitAwake()
 	d.mu.Lock()
 	slow := time.Duration(0)
 	if on == logDisk || on == stateDisk && strings.HasPrefix(what, "sync") {
@@ -106,27 +108,27 @@ func (d *disk) step(on int, what string, do func(strikes bool) error) error {
 	d.mu.Lock()
 	b := d.due
 	strikes := false
-	if b != nil && !b.came() && (b.disk == on || b.disk == wholeDisk) {
-		strikes = b.in <= 0
-		b.in--
+	if b != nil && !b.hasStruck() && (b.disk == on || b.disk == anyDisk) {
+		strikes = b.stepsLeft <= 0
+		b.stepsLeft--
 	}
-	if b != nil && b.came() && (b.power || b.disk == on) {
+	if b != nil && b.hasStruck() && (b.power || b.disk == on) {
 		d.mu.Unlock()
-		return b.end()
+		return b.fail()
 	}
 	err := do(strikes)
 	if strikes && err == nil {
-		b.at = what
+		b.step = what
 		close(b.struck)
 	}
 	d.mu.Unlock()
 	if strikes && err == nil {
-		return b.end()
+		return b.fail()
 	}
 	return err
 }
 
-func (b *blow) came() bool {
+func (b *diskFault) hasStruck() bool {
 	select {
 	case <-b.struck:
 		return true
@@ -135,25 +137,26 @@ func (b *blow) came() bool {
 	}
 }
 
-// end ends a step that the blow came with, or before: a broken disk returns an error, and one without power returns
-// only when the node is ended.
-func (b *blow) end() error {
+// fail ends a step during or after the fault. A failed disk returns an error; after a power loss the step returns
+// only when the node is being closed.
+func (b *diskFault) fail() error {
 	if b.power {
-		<-b.over
+		<-b.nodeEnded
 	}
 	return syscall.EIO
 }
 
-// log stands around every step of the log's disk. Names of files are there at once; what is written into them when it
-// is synced. A snapshot that cannot be written stops no node, so only a blow to any disk comes with its steps.
-func (d *disk) log(step, name string, do func() error) error {
+// logStep runs one step of the log's disk. A created, renamed or removed name lasts at once, written bytes last once
+// they are synced. Steps of snapshots count only for faults of any disk, because a failed snapshot does not stop a
+// node.
+func (d *disk) logStep(step, name string, do func() error) error {
 	on := logDisk
 	if filepath.Base(filepath.Dir(name)) == filepath.Base(snapDir) {
-		on = wholeDisk
+		on = anyDisk
 	}
 	return d.step(on, step+" "+filepath.Base(name), func(strikes bool) (err error) {
 		if (step == "write" || step == "create") && time.Now().Before(d.full[logDisk]) {
-			d.refused[logDisk] = true
+			d.wasFull[logDisk] = true
 			return syscall.ENOSPC
 		}
 		file := filepath.Join("raft", filepath.Base(filepath.Dir(name)), filepath.Base(name))
@@ -173,17 +176,17 @@ func (d *disk) log(step, name string, do func() error) error {
 		case step == "sync" && !strikes, step == "remove":
 			delete(d.unsynced, file)
 		case step == "rename":
-			delete(d.unsynced, file) // it was synced under its other name
+			delete(d.unsynced, file) // the file was synced under its new name
 		}
 		if strikes {
-			return d.leaves()
+			return d.recordLeft()
 		}
 		return nil
 	})
 }
 
-// logDiskOf is the file system of a node's log.
-type logDiskOf struct {
+// logFS is the file system of a node's log, with the faults of a disk.
+type logFS struct {
 	logstore.OS
 	d *disk
 }
@@ -194,33 +197,33 @@ type logFile struct {
 	name string
 }
 
-func (f logDiskOf) Create(name string) (file logstore.File, err error) {
-	err = f.d.log("create", name, func() error { file, err = f.OS.Create(name); return err })
+func (f logFS) Create(name string) (file logstore.File, err error) {
+	err = f.d.logStep("create", name, func() error { file, err = f.OS.Create(name); return err })
 	return logFile{file, f.d, name}, err
 }
 
-func (f logDiskOf) Open(name string) (logstore.File, error) {
+func (f logFS) Open(name string) (logstore.File, error) {
 	file, err := f.OS.Open(name)
 	return logFile{file, f.d, name}, err
 }
 
-func (f logDiskOf) Rename(from, to string) error {
-	return f.d.log("rename", from, func() error { return f.OS.Rename(from, to) })
+func (f logFS) Rename(from, to string) error {
+	return f.d.logStep("rename", from, func() error { return f.OS.Rename(from, to) })
 }
 
-func (f logDiskOf) Remove(name string) error {
-	return f.d.log("remove", name, func() error { return f.OS.Remove(name) })
+func (f logFS) Remove(name string) error {
+	return f.d.logStep("remove", name, func() error { return f.OS.Remove(name) })
 }
 
 func (f logFile) WriteAt(b []byte, at int64) (n int, err error) {
-	err = f.d.log("write", f.finalName(), func() error { n, err = f.File.WriteAt(b, at); return err })
+	err = f.d.logStep("write", f.currentName(), func() error { n, err = f.File.WriteAt(b, at); return err })
 	return n, err
 }
 
-func (f logFile) Sync() error { return f.d.log("sync", f.finalName(), f.File.Sync) }
+func (f logFile) Sync() error { return f.d.logStep("sync", f.currentName(), f.File.Sync) }
 
-// finalName is the name that a file has by now.
-func (f logFile) finalName() string {
+// currentName returns the name of an open file, which may have been renamed since.
+func (f logFile) currentName() string {
 	final := strings.TrimSuffix(strings.TrimSuffix(f.name, ".new"), ".tmp")
 	if _, err := os.Stat(f.name); err != nil {
 		return final
@@ -228,25 +231,25 @@ func (f logFile) finalName() string {
 	return f.name
 }
 
-// leaves notes what is left when the blow comes now. Only what the disk did not take is in doubt, unless there is no
-// power.
-func (d *disk) leaves() (err error) {
+// recordLeft records the files that remain if the fault strikes now. A failed disk loses only its own unsynced bytes,
+// a power loss those of both disks.
+func (d *disk) recordLeft() (err error) {
 	b := d.due
-	b.left = map[string][]byte{}
+	b.files = map[string][]byte{}
 	if b.power || b.disk == logDisk {
-		if err := d.leavesLog(b); err != nil {
+		if err := d.recordLeftLog(b); err != nil {
 			return err
 		}
 	}
 	if !b.power && b.disk != stateDisk {
 		return nil
 	}
-	return d.leavesState(b)
+	return d.recordLeftState(b)
 }
 
-func (d *disk) leavesLog(b *blow) error {
-	b.log = true
-	for _, dir := range []string{logFiles, snapDir} {
+func (d *disk) recordLeftLog(b *diskFault) error {
+	b.hasLog = true
+	for _, dir := range []string{logDir, snapDir} {
 		err := d.files(dir, func(name string, _ os.FileInfo) error {
 			if name == votesFile {
 				return nil
@@ -255,7 +258,7 @@ func (d *disk) leavesLog(b *blow) error {
 			if synced, ok := d.unsynced[name]; ok {
 				content = tear(b.rng, 512, synced, content)
 			}
-			b.left[name] = content
+			b.files[name] = content
 			return err
 		})
 		if err != nil {
@@ -265,77 +268,79 @@ func (d *disk) leavesLog(b *blow) error {
 	return nil
 }
 
-// lose has the blow come now, if it has not.
-func (d *disk) lose() error {
+// strike makes the scheduled fault strike now, if it has not yet.
+func (d *disk) strike() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.due.came() {
+	if d.due.hasStruck() {
 		return nil
 	}
 	defer close(d.due.struck)
-	return d.leaves()
+	return d.recordLeft()
 }
 
-// noRoomToBegin reports whether a node cannot start for want of room: in the state, or for the first files of its
-// log.
-func (d *disk) noRoomToBegin() bool {
+// tooFullToStart reports whether a full disk keeps a node from starting: that of the state, or that of a log without
+// its first files.
+func (d *disk) tooFullToStart() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, err := os.Stat(filepath.Join(d.home, "raft", "log", "meta"))
-	return d.refused[stateDisk] || errors.Is(err, fs.ErrNotExist) && d.refused[logDisk]
+	return d.wasFull[stateDisk] || errors.Is(err, fs.ErrNotExist) && d.wasFull[logDisk]
 }
 
-// mend has no blow come any more; of one that has come the node is to end first.
-func (d *disk) mend() (came *blow) {
+// repair makes the disks fast, gives them space, and cancels a fault that has not struck. It returns a fault that
+// has: its node must be closed first.
+func (d *disk) repair() (came *diskFault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.slow, d.full = [2]time.Duration{}, [2]time.Time{}
-	if d.due != nil && d.due.came() {
+	if d.due != nil && d.due.hasStruck() {
 		return d.due
 	}
 	d.due = nil
 	return nil
 }
 
-// release lets the steps of a node end that is about to be ended.
+// release lets blocked steps return, so that the node can be closed.
 func (d *disk) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.slow = [2]time.Duration{}
 	if d.due != nil {
-		close(d.due.over)
+		close(d.due.nodeEnded)
 	}
 }
 
-// restart makes what a blow left the home. The node had synced all else in the closed home, or can make it again.
+// restart puts the files that a fault left into a new home. All other files are copied from the old home: the node
+// had synced them, or can make them again.
 func (d *disk) restart() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b := d.due
 	d.due, d.unsynced = nil, nil
-	if b == nil || !b.came() {
-		return d.opens()
+	if b == nil || !b.hasStruck() {
+		return d.markSynced()
 	}
-	d.lives++
-	next := fmt.Sprintf("%s.%d", d.home, d.lives)
+	d.generation++
+	next := fmt.Sprintf("%s.%d", d.home, d.generation)
 	if err := rafttest.CopyHome(next, d.home); err != nil {
 		return err
 	}
-	if b.state {
+	if b.hasState {
 		if err := os.RemoveAll(filepath.Join(next, stateDir)); err != nil {
 			return err
 		}
 	}
-	if b.log {
+	if b.hasLog {
 		if err := os.RemoveAll(filepath.Join(next, snapDir)); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(filepath.Join(next, logFiles), 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Join(next, logDir), 0o700); err != nil {
 			return err
 		}
-		list, err := os.ReadDir(filepath.Join(next, logFiles))
+		list, err := os.ReadDir(filepath.Join(next, logDir))
 		for _, e := range list {
-			if name := logFiles + "/" + e.Name(); name != votesFile {
+			if name := logDir + "/" + e.Name(); name != votesFile {
 				err = errors.Join(err, os.Remove(filepath.Join(next, name)))
 			}
 		}
@@ -343,7 +348,7 @@ func (d *disk) restart() error {
 			return err
 		}
 	}
-	for name, content := range b.left {
+	for name, content := range b.files {
 		path := filepath.Join(next, name)
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return err
@@ -359,14 +364,14 @@ func (d *disk) restart() error {
 		}
 	}
 	d.home = next
-	return d.opens()
+	return d.markSynced()
 }
 
-// whole checks that a node took nothing for damaged: no disk here changes what it has taken. One whose home was put
-// back to an older copy may move that aside, and is whole all the same.
-func (d *disk) whole(t *testing.T, hurt bool) {
+// checkUndamaged checks that a node considered none of its files damaged: no disk here changes synced bytes. A node
+// that lost its home, or got an older copy, may have moved files aside, but must have its state again.
+func (d *disk) checkUndamaged(t *testing.T, lostHome bool) {
 	patterns := []string{"raft/amnesia", "*.corrupt-*", "raft/*.corrupt-*"}
-	if hurt {
+	if lostHome {
 		patterns = patterns[:1]
 	}
 	for _, pattern := range patterns {
@@ -376,7 +381,7 @@ func (d *disk) whole(t *testing.T, hurt bool) {
 	}
 }
 
-// tear takes each piece of a file either as it was synced or as it was written since.
+// tear returns the content of a file of which each sector is, at random, as it was synced or as it was written since.
 func tear(rng *rand.Rand, size int, synced, written []byte) []byte {
 	out := bytes.Clone(written)
 	for at := 0; at < len(out); at += size {

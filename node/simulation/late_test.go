@@ -12,29 +12,28 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A tape keeps what one node asked another over a connection to its peer port, request by request, and how many
-// answers it has read. A request arrives late when its frames are sent again over their own connection, whose answers
-// are not read.
+// A tape records the requests that one node sent to the peer port of another over a connection, and how many were
+// answered. A late request is sent again over a new connection, whose answers are dropped.
 type tape struct {
-	conn *conn // the asking end
+	conn *conn // the end that sends the requests
 	addr string
 
-	mu      sync.Mutex
-	out, in cutter
-	asked   [][]wire.Frame  // the hello is the first; the chunks of a snapshot belong to what announced them
-	heard   int             // how many answers came to requests without their own stream, which are answered in order
-	streams map[uint32]bool // those of requests that were answered
+	mu              sync.Mutex
+	out, in         frameSplitter
+	requests        [][]wire.Frame  // the hello first; the chunks of a snapshot follow its announcement
+	answered        int             // number of answers without a stream, which come in order
+	answeredStreams map[uint32]bool // streams of answered requests
 }
 
-// cutter cuts what passes into frames.
-type cutter struct{ rest []byte }
+// frameSplitter splits the bytes of a connection into frames.
+type frameSplitter struct{ rest []byte }
 
-func (c *cutter) cut(b []byte) (whole []wire.Frame) {
+func (c *frameSplitter) split(b []byte) (whole []wire.Frame) {
 	c.rest = append(c.rest, b...)
 	for {
 		in := bytes.NewReader(c.rest)
 		f, err := wire.NewReader(in, wire.MaxLength).Next()
-		if err != nil { // there is more to come
+		if err != nil { // the frame is not complete yet
 			return whole
 		}
 		whole = append(whole, f)
@@ -42,14 +41,14 @@ func (c *cutter) cut(b []byte) (whole []wire.Frame) {
 	}
 }
 
-func (t *tape) asks(b []byte) {
+func (t *tape) recordSent(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, f := range t.out.cut(b) {
-		if last := len(t.asked) - 1; f.Op == wire.OpSnapshotChunk {
-			t.asked[last] = append(t.asked[last], f)
+	for _, f := range t.out.split(b) {
+		if last := len(t.requests) - 1; f.Op == wire.OpSnapshotChunk {
+			t.requests[last] = append(t.requests[last], f)
 		} else {
-			t.asked = append(t.asked, []wire.Frame{f})
+			t.requests = append(t.requests, []wire.Frame{f})
 		}
 	}
 }
@@ -57,83 +56,82 @@ func (t *tape) asks(b []byte) {
 func (t *tape) hello() []wire.Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.asked[0]
+	return t.requests[0]
 }
 
-func (t *tape) hears(b []byte) {
+func (t *tape) recordAnswers(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, f := range t.in.cut(b) {
+	for _, f := range t.in.split(b) {
 		if f.Stream == 0 {
-			t.heard++
+			t.answered++
 			continue
 		}
-		if t.streams == nil {
-			t.streams = map[uint32]bool{}
+		if t.answeredStreams == nil {
+			t.answeredStreams = map[uint32]bool{}
 		}
-		t.streams[f.Stream] = true
+		t.answeredStreams[f.Stream] = true
 	}
 }
 
-// What may arrive late. Raft's own messages may come as often as they like. The others are sent once, and again over
-// another connection by a sender who had no answer: only those come late whose connection broke before they were
-// answered.
+// The requests that may arrive again. Raft's own messages may be repeated at any time. A node repeats the others over
+// another connection only if it got no answer, so they arrive late only if their connection broke before the answer.
 var (
-	anyTime    = map[wire.Op]bool{wire.OpOplogPush: true, wire.OpHeartbeat: true, wire.OpRequestVote: true}
-	unanswered = map[wire.Op]bool{wire.OpForward: true, wire.OpMembership: true, wire.OpTimeoutNow: true, wire.OpSnapshotBegin: true}
+	repeatable       = map[wire.Op]bool{wire.OpOplogPush: true, wire.OpHeartbeat: true, wire.OpRequestVote: true}
+	repeatableIfLost = map[wire.Op]bool{wire.OpForward: true, wire.OpMembership: true, wire.OpTimeoutNow: true, wire.OpSnapshotBegin: true}
 )
 
-// unheard reports whether a request is one that no answer will come to any more.
-func (t *tape) unheard(i int) bool {
-	if i == 0 || !t.conn.in.over() {
+// lostAnswer reports whether the answer of request i can never arrive, because the connection broke.
+func (t *tape) lostAnswer(i int) bool {
+	if i == 0 || !t.conn.in.isBroken() {
 		return false
 	}
-	if stream := t.asked[i][0].Stream; stream != 0 {
-		return !t.streams[stream]
+	if stream := t.requests[i][0].Stream; stream != 0 {
+		return !t.answeredStreams[stream]
 	}
-	return i >= t.heard
+	return i >= t.answered
 }
 
-// firstLost is the first request that no answer will come to and that is not asked again by itself; false when there is
-// none.
+// firstLost returns the first request without an answer that Raft does not repeat by itself, if there is one.
 func (t *tape) firstLost() (at int, ok bool) {
-	for i, r := range t.asked {
-		if unanswered[r[0].Op] && t.unheard(i) {
+	for i, r := range t.requests {
+		if repeatableIfLost[r[0].Op] && t.lostAnswer(i) {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-func (t *tape) lost() bool {
+func (t *tape) hasLost() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, ok := t.firstLost()
 	return ok
 }
 
-const mostLate = 20 // requests that arrive over one connection
+const maxRedelivered = 20 // requests over one connection
 
-// late picks requests that follow each other; none when nothing may come.
-func (t *tape) late(rng *rand.Rand) (picked [][]wire.Frame) {
+// pick returns those requests of a random range that may arrive again.
+func (t *tape) pick(rng *rand.Rand) (picked [][]wire.Frame) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.asked) < 2 {
+	if len(t.requests) < 2 {
 		return nil
 	}
-	from := 1 + rng.IntN(len(t.asked)-1)
+	from := 1 + rng.IntN(len(t.requests)-1)
 	if lost, ok := t.firstLost(); ok && rng.IntN(2) == 0 {
 		from = lost
 	}
-	for i, r := range t.asked[from:min(from+1+rng.IntN(mostLate), len(t.asked))] {
-		if op := r[0].Op; anyTime[op] || unanswered[op] && t.unheard(from+i) {
+	for i, r := range t.requests[from:min(from+1+rng.IntN(maxRedelivered), len(t.requests))] {
+		if op := r[0].Op; repeatable[op] || repeatableIfLost[op] && t.lostAnswer(from+i) {
 			picked = append(picked, r)
 		}
 	}
 	return picked
 }
 
-// repeat sends requests again, as the node that sent them once, and returns when they are answered or lost for good.
+// repeat sends requests again in the name of their sender, one by one, and returns when all are answered or one
+// fails.
 func (n *network) repeat(t *tape, requests [][]wire.Frame) {
 	nc, err := n.dial(context.Background(), t.conn.from, t.addr, nil)
 	if err != nil {
@@ -158,8 +156,8 @@ func (n *network) repeat(t *tape, requests [][]wire.Frame) {
 	}
 }
 
-// echo has some of what a node was asked arrive there again, or at last, over several connections at once.
-func (c *cluster) echo(node int, rng *rand.Rand) {
+// redeliver makes some requests to a node arrive again, or for the first time, over several connections at once.
+func (c *cluster) redeliver(node int, rng *rand.Rand) {
 	all, lost := c.net.tapesOf(node)
 	for i := range 4 {
 		from := all
@@ -170,13 +168,13 @@ func (c *cluster) echo(node int, rng *rand.Rand) {
 			return
 		}
 		t := from[rng.IntN(len(from))]
-		if requests := t.late(rng); len(requests) > 0 {
-			c.echoes.Go(func() { c.net.repeat(t, requests) })
+		if requests := t.pick(rng); len(requests) > 0 {
+			c.background.Go(func() { c.net.repeat(t, requests) })
 		}
 	}
 }
 
-// tapesOf returns the tapes of the connections to a node, and among them those on which something got lost that Raft
+// tapesOf returns the tapes of all connections to a node, and those of them with a lost answer to a request that Raft
 // does not repeat.
 func (n *network) tapesOf(node int) (all, lost []*tape) {
 	n.mu.Lock()
@@ -186,30 +184,30 @@ func (n *network) tapesOf(node int) (all, lost []*tape) {
 			continue
 		}
 		all = append(all, t)
-		if t.lost() {
+		if t.hasLost() {
 			lost = append(lost, t)
 		}
 	}
 	return all, lost
 }
 
-// losses says of which answers one in how many gets lost, at any time; its connection breaks.
-var losses = map[wire.Op]int{wire.OpForwardOK: 20, wire.OpMembershipOK: 3, wire.OpSnapshotOK: 2, wire.OpTimeoutNowOK: 2}
+// lossOdds has the odds that an answer is lost at any time, by its opcode: with 20, one in 20. Its connection breaks.
+var lossOdds = map[wire.Op]int{wire.OpForwardOK: 20, wire.OpMembershipOK: 3, wire.OpSnapshotOK: 2, wire.OpTimeoutNowOK: 2}
 
-// loses reports whether an answer gets lost.
-func (n *network) loses(from int, answer []byte) bool {
-	f, err := wire.NewReader(bytes.NewReader(answer), wire.MaxLength).Next() // answers are written whole
+// losesAnswer decides whether an answer of a node is lost.
+func (n *network) losesAnswer(from int, answer []byte) bool {
+	f, err := wire.NewReader(bytes.NewReader(answer), wire.MaxLength).Next() // a node writes each answer whole
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err != nil || n.reliable {
 		return false
 	}
-	odds := losses[f.Op]
-	if time.Now().Before(n.mute[from]) {
+	odds := lossOdds[f.Op]
+	if time.Now().Before(n.lossyUntil[from]) {
 		odds = 2
 	}
 	return odds > 0 && n.rng.IntN(odds) == 0
 }
 
-// isPeer reports whether an address is that of a node's peer port.
+// isPeer reports whether an address is that of a peer port.
 func isPeer(addr string) bool { return strings.HasSuffix(addr, ":7440") }

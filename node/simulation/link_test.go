@@ -16,26 +16,28 @@ type half struct {
 
 	mu              sync.Mutex
 	chunks          []chunk
-	held            int   // bytes
+	held            int   // bytes in chunks
 	end             bool  // the sender has closed
-	err             error // broken
+	err             error // set once the connection is broken
 	readBy, writeBy time.Time
 	changed         chan struct{}
 }
 
+// chunk holds the bytes of one write.
 type chunk struct {
 	at time.Time // when it arrives
 	b  []byte
 }
 
+// window is the number of bytes that may be under way in one direction. A writer waits for space.
 const window = 4 << 20
 
 func newHalf(n *network, from, to int) *half {
 	return &half{n: n, from: from, to: to, changed: make(chan struct{})}
 }
 
-// touch wakes all that wait; the lock is held.
-func (h *half) touch() {
+// broadcast wakes all waiting readers and writers. The caller holds mu.
+func (h *half) broadcast() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
@@ -44,14 +46,14 @@ func (h *half) setDeadline(at *time.Time, t time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*at = t
-	h.touch()
+	h.broadcast()
 }
 
-func (h *half) finish() {
+func (h *half) closeWrite() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.end = true
-	h.touch()
+	h.broadcast()
 }
 
 func (h *half) fail(err error) {
@@ -60,10 +62,10 @@ func (h *half) fail(err error) {
 	if h.err == nil {
 		h.err, h.chunks, h.held = err, nil, 0
 	}
-	h.touch()
+	h.broadcast()
 }
 
-func (h *half) over() bool {
+func (h *half) isBroken() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err != nil
@@ -90,7 +92,7 @@ func (h *half) write(b []byte) (int, error) {
 			}
 			h.chunks = append(h.chunks, chunk{at, slices.Clone(b)})
 			h.held += len(b)
-			h.touch()
+			h.broadcast()
 			h.mu.Unlock()
 			return len(b), nil
 		}
@@ -124,7 +126,7 @@ func (h *half) read(b []byte) (int, error) {
 				h.chunks = h.chunks[1:]
 			}
 			h.held -= n
-			h.touch()
+			h.broadcast()
 			h.mu.Unlock()
 			return n, nil
 		case h.end:

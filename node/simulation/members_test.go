@@ -11,24 +11,24 @@ import (
 	"github.com/cairndb/cairn/raft"
 )
 
-// spare is a node that is not a member at first: it joins as a replica or as a voter, is promoted, and is removed
-// again.
+// spare is a node that is not a member at first. It joins as a replica or as a voter, is promoted, is removed, and
+// joins again.
 const spare = 3
 
-// runs reports whether a node is to be running when all is mended.
-func (c *cluster) runs(i int) bool { return i != spare || c.joined }
+// shouldRun reports whether a node must run once all faults are repaired.
+func (c *cluster) shouldRun(i int) bool { return i != spare || c.joined }
 
-// anyone is a node that runs and stands still in nothing, but not one of those named.
-func (c *cluster) anyone(but ...int) *node.Node {
+// anyNode returns a running node that is not paused and not excluded, or nil.
+func (c *cluster) anyNode(but ...int) *node.Node {
 	for i := range c.nodes {
-		if n := c.node(i); n != nil && n.Err() == nil && !c.net.stands(i+1) && !slices.Contains(but, i) {
+		if n := c.node(i); n != nil && n.Err() == nil && !c.net.isPaused(i+1) && !slices.Contains(but, i) {
 			return n
 		}
 	}
 	return nil
 }
 
-// change asks for a change of members through a node, and reports whether it was made.
+// change requests a change of members from a node, and reports whether it was made.
 func (c *cluster) change(n *node.Node, m api.ChangeMembersRequest) bool {
 	if n == nil {
 		return false
@@ -43,36 +43,36 @@ func (c *cluster) change(n *node.Node, m api.ChangeMembersRequest) bool {
 	return err == nil
 }
 
-// grow has the spare node join, or promotes it, or removes it.
-func (c *cluster) grow(rng *rand.Rand) {
+// changeSpare lets the spare node join, or promotes or removes it.
+func (c *cluster) changeSpare(rng *rand.Rand) {
 	switch {
 	case !c.joined:
 		c.joined, c.role = true, []string{raft.RoleVoter, raft.RoleReadReplica}[rng.IntN(2)]
-		c.disks[spare].full = [2]time.Time{} // a node that has no log yet does not start on a full disk
+		c.disks[spare].full = [2]time.Time{} // a node without a log does not start on a full disk
 		c.open(spare)
 	case rng.IntN(2) == 0:
-		c.change(c.anyone(), api.ChangeMembersRequest{Verb: "promote", NodeID: spare + 1})
-	case c.change(c.anyone(spare), api.ChangeMembersRequest{Verb: "remove", NodeID: spare + 1}):
+		c.change(c.anyNode(), api.ChangeMembersRequest{Verb: "promote", NodeID: spare + 1})
+	case c.change(c.anyNode(spare), api.ChangeMembersRequest{Verb: "remove", NodeID: spare + 1}):
 		c.kill(spare)
-		c.empty(spare)
+		c.loseHome(spare)
 		c.joined = false
-		delete(c.hurt, spare)
+		delete(c.recovering, spare)
 	}
 }
 
-// replace removes a voter that does not run and has it join again with an empty home.
+// replace kills a voter, removes it, and lets it join again with an empty home.
 func (c *cluster) replace(i int) {
-	if !c.mayEmpty(i) || !c.runs(i) {
+	if !c.mayLoseHome(i) || !c.shouldRun(i) {
 		return
 	}
 	c.kill(i)
-	if c.change(c.anyone(i), api.ChangeMembersRequest{Verb: "remove", NodeID: uint32(i + 1)}) {
-		c.empty(i)
+	if c.change(c.anyNode(i), api.ChangeMembersRequest{Verb: "remove", NodeID: uint32(i + 1)}) {
+		c.loseHome(i)
 	}
 	c.open(i)
 }
 
-// members returns the members that the leader knows; nil without a leader.
+// members returns the members known to the leader, or nil without a leader.
 func (c *cluster) members() []raft.Member {
 	for i := range c.nodes {
 		if n := c.node(i); n != nil && n.Err() == nil && n.Service().Cluster().Status(context.Background()).AcceptsWrites {
@@ -82,21 +82,21 @@ func (c *cluster) members() []raft.Member {
 	return nil
 }
 
-// readmit empties the home of a node that was removed without an answer to the request, so that it joins again.
+// readmit lets nodes join again with an empty home that were removed although the request for it got no answer.
 func (c *cluster) readmit() {
 	members := c.members()
 	if members == nil {
 		return
 	}
 	for i := range c.nodes {
-		if !c.runs(i) || slices.ContainsFunc(members, func(m raft.Member) bool { return m.ID == uint32(i+1) }) {
+		if !c.shouldRun(i) || slices.ContainsFunc(members, func(m raft.Member) bool { return m.ID == uint32(i+1) }) {
 			continue
 		}
 		if n := c.node(i); n != nil && len(n.Service().RaftStatus().Members) == 0 {
-			continue // it is joining
+			continue // the node is joining
 		}
 		c.kill(i)
-		c.empty(i)
+		c.loseHome(i)
 		c.open(i)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// model describes one memory without any cluster. Keys are independent. A number has the value that was set last. A
-// thing that was added is there until it is taken, once, and never again, and bears what was written on it last.
+// model describes a single memory without a cluster. Keys are independent. A number has the value that was set last.
+// A thing exists from the time it is added until it is taken, once and for all, and has the mark that was written
+// last.
 var model = porcupine.Model{
 	Partition: func(ops []porcupine.Operation) [][]porcupine.Operation {
 		by := map[string][]porcupine.Operation{}
 		for _, o := range ops {
-			k := o.Input.(asked).key
+			k := o.Input.(call).key
 			by[k] = append(by[k], o)
 		}
 		var parts [][]porcupine.Operation
@@ -25,7 +26,7 @@ var model = porcupine.Model{
 	},
 	Init: func() any { return 0 },
 	Step: func(state, input, output any) (bool, any) {
-		have, in, out := state.(int), input.(asked), output.(told)
+		have, in, out := state.(int), input.(call), output.(reply)
 		switch in.verb {
 		case "swap", "both", "move", "peek":
 			return stepPair(have, in, out)
@@ -37,7 +38,7 @@ var model = porcupine.Model{
 			if have == absent {
 				return true, present
 			}
-			return out.unknown, have // its id was taken: it cannot have been acknowledged
+			return out.unknown, have // the id exists already: the write cannot have been acknowledged
 		case "mark":
 			if have == absent || have == taken {
 				return out.unknown, have
@@ -53,9 +54,9 @@ var model = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprint(input, " → ", output) },
 }
 
-// The states of a thing; a positive number means that this number is written on it.
+// States of a thing. A positive number is the mark that is written on it.
 const (
 	absent  = 0
-	present = -1 // and nothing is written on it
+	present = -1 // without a mark
 	taken   = -2
 )

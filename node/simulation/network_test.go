@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// network is a network in memory. What is sent over a link that is cut is held, as TCP would, until the link is
-// whole again or the connection is broken; a broken one loses what was under way, in the middle of a frame too.
+// network is a network in memory. Like TCP, it holds the data sent over a cut link until the link is whole again or
+// the connection breaks. A broken connection loses the data under way, also in the middle of a frame.
 type network struct {
-	mu        sync.Mutex
-	rng       *rand.Rand
-	listeners map[string]*listener
-	cut       map[[2]int]bool // from, to
-	dead      map[int]bool    // its system rejects connections
-	paused    map[int]bool    // it stands still
-	delay     map[int]time.Duration
-	mute      map[int]time.Time // until when every other answer of a node gets lost
-	reliable  bool              // answers get lost no more
-	conns     []*conn
-	tapes     []*tape
-	changed   chan struct{} // closed and replaced when a link changes
+	mu         sync.Mutex
+	rng        *rand.Rand
+	listeners  map[string]*listener
+	cut        map[[2]int]bool // by sender and receiver
+	dead       map[int]bool    // nodes whose system rejects connections
+	paused     map[int]bool    // nodes that stand still
+	delay      map[int]time.Duration
+	lossyUntil map[int]time.Time // until when half of the answers of a node are lost
+	reliable   bool              // no answers are lost
+	conns      []*conn
+	tapes      []*tape
+	changed    chan struct{} // closed and replaced when a link changes
 }
 
 func newNetwork(seed uint64) *network {
 	return &network{rng: rand.New(rand.NewPCG(seed, 1)), listeners: map[string]*listener{}, cut: map[[2]int]bool{},
 		dead: map[int]bool{}, paused: map[int]bool{},
-		delay: map[int]time.Duration{}, mute: map[int]time.Time{}, changed: make(chan struct{})}
+		delay: map[int]time.Duration{}, lossyUntil: map[int]time.Time{}, changed: make(chan struct{})}
 }
 
-// host is the number of a node by its address, "node2:7440".
+// host returns the number of the node in an address such as "node2:7440".
 func host(addr string) (n int) {
 	fmt.Sscanf(addr, "node%d:", &n)
 	return n
@@ -54,14 +54,14 @@ func (n *network) link(from, to int) (cut bool, changed <-chan struct{}) {
 	return n.cut[[2]int{from, to}] || n.paused[from], n.changed
 }
 
-func (n *network) stands(node int) bool {
+func (n *network) isPaused(node int) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.paused[node]
 }
 
-// awake returns when a node does not stand still.
-func (n *network) awake(node int) {
+// waitAwake returns when a node is not paused.
+func (n *network) waitAwake(node int) {
 	for {
 		n.mu.Lock()
 		paused, changed := n.paused[node], n.changed
@@ -73,7 +73,7 @@ func (n *network) awake(node int) {
 	}
 }
 
-// lag returns how long the next bytes of a link take.
+// lag returns a random delay for the next bytes of a link.
 func (n *network) lag(from, to int) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,7 +86,7 @@ func (n *network) lag(from, to int) time.Duration {
 	return d
 }
 
-// breakAll breaks the connections of a node.
+// breakAll breaks all connections of a node.
 func (n *network) breakAll(node int) {
 	n.mu.Lock()
 	var gone []*conn
@@ -95,7 +95,7 @@ func (n *network) breakAll(node int) {
 		if mine {
 			gone = append(gone, c)
 		}
-		return mine || c.out.over()
+		return mine || c.out.isBroken()
 	})
 	n.mu.Unlock()
 	for _, c := range gone {
@@ -125,17 +125,17 @@ func (n *network) dialer(from int) func(context.Context, string) (net.Conn, erro
 	}
 }
 
-// dial connects a node with an address; what it asks there is kept on the tape, if there is one.
+// dial connects a node with an address. It records the requests on the tape, unless that is nil.
 func (n *network) dial(ctx context.Context, from int, addr string, t *tape) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	to := host(addr)
-	defer n.awake(from)
+	defer n.waitAwake(from)
 	for {
 		n.mu.Lock()
 		cut, changed := n.cut[[2]int{from, to}] || n.cut[[2]int{to, from}], n.changed
 		n.mu.Unlock()
-		if !cut { // the system of one that stands still takes connections
+		if !cut { // the system of a paused node still accepts connections
 			break
 		}
 		select {
@@ -177,7 +177,7 @@ type listener struct {
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.accept:
-		l.n.awake(host(l.addr))
+		l.n.waitAwake(host(l.addr))
 		return c, nil
 	case <-l.closed:
 		return nil, net.ErrClosed
@@ -201,31 +201,31 @@ type address string
 func (address) Network() string  { return "memory" }
 func (a address) String() string { return string(a) }
 
-// conn is one end.
+// conn is one end of a connection.
 type conn struct {
 	from, to int
 	out, in  *half
-	tape     *tape // of what is asked here; nil for none
-	answers  bool  // it is the end that answers
+	tape     *tape // records the requests sent from this end; nil for none
+	answers  bool  // this end answers requests
 }
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.in.read(b)
-	c.in.n.awake(c.from) // a node that stands still hears nothing of it, nor that its time is up
+	c.in.n.waitAwake(c.from) // a paused node notices neither data nor a timeout
 	if c.tape != nil {
-		c.tape.hears(b[:n])
+		c.tape.recordAnswers(b[:n])
 	}
 	return n, err
 }
 
 func (c *conn) Write(b []byte) (int, error) {
-	if c.answers && c.out.n.loses(c.from, b) {
+	if c.answers && c.out.n.losesAnswer(c.from, b) {
 		c.fail(syscall.ECONNRESET)
 		return 0, syscall.ECONNRESET
 	}
 	n, err := c.out.write(b)
 	if c.tape != nil {
-		c.tape.asks(b[:n])
+		c.tape.recordSent(b[:n])
 	}
 	return n, err
 }
@@ -246,9 +246,7 @@ func (c *conn) SetDeadline(t time.Time) error {
 }
 
 func (c *conn) Close() error {
-	c.out.finish()
+	c.out.closeWrite()
 	c.in.fail(net.ErrClosed)
 	return nil
 }
-
-// bytes that may be under way

@@ -10,13 +10,13 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// powerless ends a node in the middle of what its log's disk does, and loses what was not synced.
-func (c *cluster) powerless(i int, rng *rand.Rand) {
+// cutPower ends a node in the middle of a step of its log's disk. Unsynced data is lost.
+func (c *cluster) cutPower(i int, rng *rand.Rand) {
 	if c.node(i) == nil {
 		return
 	}
-	b := c.disks[i].threaten(logDisk, true, 3+rng.IntN(40), rng)
-	if !b.power { // another is due
+	b := c.disks[i].schedule(logDisk, true, 3+rng.IntN(40), rng)
+	if !b.power { // another fault was due
 		return
 	}
 	late := time.NewTimer(time.Duration(500+rng.IntN(1000)) * time.Millisecond)
@@ -27,7 +27,7 @@ func (c *cluster) powerless(i int, rng *rand.Rand) {
 	}
 	c.isolate(i, true)
 	c.net.breakAll(i + 1)
-	if err := c.disks[i].lose(); err != nil {
+	if err := c.disks[i].strike(); err != nil {
 		c.t.Fatalf("node %d: %v", i+1, err)
 	}
 	c.stop(i)
@@ -43,12 +43,12 @@ func (c *cluster) isolate(i int, cut bool) {
 	})
 }
 
-// faults does one thing after another to the nodes and the network between them.
+// faults injects random faults into the nodes and the network, one after another.
 func (c *cluster) faults(rng *rand.Rand, steps int) {
 	kinds := []func(int){
 		func(i int) { c.isolate(i, true) },
 		func(i int) { c.isolate(i, false) },
-		func(i int) { // it hears, and is not heard
+		func(i int) { // the node receives, but the others do not hear it
 			c.net.change(func() {
 				for p := 1; p <= len(c.nodes); p++ {
 					c.net.cut[[2]int{i + 1, p}] = p != i+1
@@ -62,7 +62,7 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 		func(i int) { c.net.breakAll(i + 1) },
 		func(i int) {
 			switch {
-			case !c.runs(i):
+			case !c.shouldRun(i):
 			case c.node(i) == nil:
 				c.open(i)
 			case rng.IntN(2) == 0:
@@ -71,53 +71,53 @@ func (c *cluster) faults(rng *rand.Rand, steps int) {
 				c.stop(i)
 			}
 		},
-		func(i int) { c.powerless(i, rng) },
+		func(i int) { c.cutPower(i, rng) },
 		func(i int) {
 			d := time.Duration(rng.IntN(2000)) * time.Millisecond
 			c.disks[i].change(func() { c.disks[i].slow[stateDisk] = d })
 		},
-		func(i int) { // every write waits for it, and so does a vote
+		func(i int) { // every write and every vote waits for the log's disk
 			d := time.Duration(rng.IntN([]int{10, 100, 1500}[rng.IntN(3)])) * time.Millisecond
 			c.disks[i].change(func() { c.disks[i].slow[logDisk] = d })
 		},
-		func(i int) { c.disks[i].threaten(stateDisk, false, 2+rng.IntN(60), rng) },
-		func(i int) { c.disks[i].threaten(logDisk, false, rng.IntN(40), rng) },
-		func(i int) { c.disks[i].threaten(logDisk, false, rng.IntN(40), rng) },
-		func(i int) { // there is no room
+		func(i int) { c.disks[i].schedule(stateDisk, false, 2+rng.IntN(60), rng) },
+		func(i int) { c.disks[i].schedule(logDisk, false, rng.IntN(40), rng) },
+		func(i int) { c.disks[i].schedule(logDisk, false, rng.IntN(40), rng) },
+		func(i int) { // a full disk
 			ms := rng.IntN(4000)
 			until := time.Now().Add(time.Duration(ms) * time.Millisecond)
 			c.disks[i].change(func() { c.disks[i].full[ms%2] = until })
 		},
-		func(i int) { c.halt(i, rng) },
-		func(i int) { c.halt(i, rng) },
+		func(i int) { c.pauseNode(i, rng) },
+		func(i int) { c.pauseNode(i, rng) },
 		func(i int) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.skew[i] += time.Duration(rng.IntN(7200)-3600) * time.Second
 		},
-		func(i int) { c.echo(i+1, rng) },
-		func(i int) { c.echo(i+1, rng) },
-		func(i int) { // it does what it is asked, and often no client hears of it
+		func(i int) { c.redeliver(i+1, rng) },
+		func(i int) { c.redeliver(i+1, rng) },
+		func(i int) { // requests are carried out, and half of the answers are lost
 			until := time.Now().Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
-			c.net.change(func() { c.net.mute[i+1] = until })
+			c.net.change(func() { c.net.lossyUntil[i+1] = until })
 		},
 		func(i int) { c.transfer(i) },
 		func(i int) { c.wipe(i) },
 		func(i int) { c.rollBack(i, rng) },
 		func(i int) { c.replace(i) },
-		func(int) { c.grow(rng) },
-		func(int) { c.grow(rng) },
-		func(i int) { c.drop(i) },
+		func(int) { c.changeSpare(rng) },
+		func(int) { c.changeSpare(rng) },
+		func(i int) { c.dropDatabase(i) },
 	}
 	for range steps {
 		time.Sleep(time.Duration(200+rng.IntN(1500)) * time.Millisecond)
-		c.bury(rng)
+		c.reapFailed(rng)
 		kinds[rng.IntN(len(kinds))](rng.IntN(len(c.nodes)))
 	}
 }
 
-// halt has a node stand still for less than a lease, for longer than an election, or for long.
-func (c *cluster) halt(i int, rng *rand.Rand) {
+// pauseNode pauses a node for less than a lease, for longer than an election, or for up to 15 seconds.
+func (c *cluster) pauseNode(i int, rng *rand.Rand) {
 	from, to := 20, 300
 	switch rng.IntN(4) {
 	case 0:
@@ -127,13 +127,13 @@ func (c *cluster) halt(i int, rng *rand.Rand) {
 	}
 	d := time.Duration(from+rng.IntN(to-from)) * time.Millisecond
 	c.net.change(func() { c.net.paused[i+1] = true })
-	time.AfterFunc(d, func() { c.wake(i) })
+	time.AfterFunc(d, func() { c.resumeNode(i) })
 }
 
-func (c *cluster) wake(i int) { c.net.change(func() { delete(c.net.paused, i+1) }) }
+func (c *cluster) resumeNode(i int) { c.net.change(func() { delete(c.net.paused, i+1) }) }
 
-// bury ends the processes of nodes that stopped because their disk had failed, and starts some of them at once.
-func (c *cluster) bury(rng *rand.Rand) {
+// reapFailed closes nodes that ended because their disk failed, and starts half of them again at once.
+func (c *cluster) reapFailed(rng *rand.Rand) {
 	for i := range c.nodes {
 		if n := c.node(i); n != nil && n.Err() != nil {
 			c.kill(i)
@@ -144,7 +144,7 @@ func (c *cluster) bury(rng *rand.Rand) {
 	}
 }
 
-// transfer has the leader, wherever it is, hand over to a node.
+// transfer asks the leader, through the first node, to hand over to another node. The request may fail.
 func (c *cluster) transfer(to int) {
 	n := c.node(0)
 	if n == nil {
@@ -154,16 +154,16 @@ func (c *cluster) transfer(to int) {
 	if err != nil {
 		return
 	}
-	c.echoes.Go(func() {
+	c.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_, _ = api.ChangeMembers.Do(ctx, n.Service(), caller, &api.ChangeMembersRequest{Verb: "transfer", NodeID: uint32(to + 1)}) // or not
+		_, _ = api.ChangeMembers.Do(ctx, n.Service(), caller, &api.ChangeMembersRequest{Verb: "transfer", NodeID: uint32(to + 1)})
 	})
 }
 
-// drop has a database made through a node, written to and dropped again, as far as the node can: the leader erases it
-// meanwhile.
-func (c *cluster) drop(i int) {
+// dropDatabase creates a database through a node, writes to it and drops it, while the leader erases earlier ones.
+// Each request may fail.
+func (c *cluster) dropDatabase(i int) {
 	n := c.node(i)
 	if n == nil {
 		return
@@ -173,7 +173,7 @@ func (c *cluster) drop(i int) {
 		return
 	}
 	caller.Forward = true
-	c.echoes.Go(func() {
+	c.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		s, name := n.Service(), fmt.Sprintf("dropped-by-%d", i+1)
@@ -184,26 +184,26 @@ func (c *cluster) drop(i int) {
 		within := caller
 		within.DB, within.Database = made.ID, made.Name
 		for k := range 30 {
-			_, _ = api.Remember.Do(ctx, s, within, &api.RememberRequest{Draft: api.Draft{Text: fmt.Sprint(name, k), Importance: 0.5}}) // or not
+			_, _ = api.Remember.Do(ctx, s, within, &api.RememberRequest{Draft: api.Draft{Text: fmt.Sprint(name, k), Importance: 0.5}})
 		}
 		_, _ = api.DropDatabase.Do(ctx, s, caller, &api.DropDatabaseRequest{Name: made.Name})
 	})
 }
 
-// heal mends all that was done.
+// heal ends all faults, and checks that a node whose log disk has failed ends by itself.
 func (c *cluster) heal() {
 	c.net.change(func() {
-		c.net.cut, c.net.delay, c.net.mute, c.net.paused = map[[2]int]bool{}, map[int]time.Duration{}, map[int]time.Time{}, map[int]bool{}
+		c.net.cut, c.net.delay, c.net.lossyUntil, c.net.paused = map[[2]int]bool{}, map[int]time.Duration{}, map[int]time.Time{}, map[int]bool{}
 	})
 	broken := map[int]*node.Node{}
 	for i, d := range c.disks {
-		if b := d.mend(); b != nil && b.disk == logDisk && c.node(i) != nil {
+		if b := d.repair(); b != nil && b.disk == logDisk && c.node(i) != nil {
 			broken[i] = c.node(i)
 		}
 	}
-	c.revive() // a node without a leader may write nothing, and not learn that its disk has failed
+	c.revive() // a node without a leader may write nothing, and so not notice its failed disk
 	for i, n := range broken {
-		select { // the state's is found broken by the next write
+		select { // a failed state disk is noticed only by the next write
 		case <-n.Done():
 		case <-time.After(10 * time.Second):
 			c.t.Errorf("node %d goes on after its log's disk has failed", i+1)

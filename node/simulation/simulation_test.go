@@ -29,7 +29,7 @@ var seeds = flag.Int("seeds", suite.Count(20, 40, 5000), "how many schedules to 
 
 const clients = 4
 
-// warm makes what processes make once and share: it must not belong to the first simulation.
+// warm makes the values that a process makes once and shares. They must not belong to the first bubble.
 var warm = sync.OnceFunc(func() {
 	for _, limit := range []int{wire.MaxPlainEarly, wire.MaxPlainClient, wire.MaxPlainPeer} {
 		f, err := wire.Pack(wire.OpRemember, 1, &wire.Remember{Text: string(bytes.Repeat([]byte("warm "), 4000))}, false)
@@ -51,6 +51,7 @@ var warm = sync.OnceFunc(func() {
 	}
 })
 
+// TestSimulation runs the schedule of each seed in its own bubble of virtual time.
 func TestSimulation(t *testing.T) {
 	warm()
 	t.Setenv("GODEBUG", os.Getenv("GODEBUG")+",tracebacklabels=1") // a panic names its seed
@@ -68,21 +69,21 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// fewest sets how many acknowledged writes a run must have, at the latest after a minute without faults.
-const fewest = 10
+// minAcked is the number of acknowledged writes that a run must reach within a minute after the faults.
+const minAcked = 10
 
-// simulate runs one schedule and checks everything that was promised.
+// simulate runs one schedule of faults, and checks all that DESIGN.md promises.
 func simulate(t *testing.T, seed uint64) {
 	c := newCluster(t, seed, spare+1, 0)
 	h := &history{start: time.Now()}
 	ctx, stop := context.WithCancel(context.Background())
-	hearing, deaf := context.WithCancel(context.Background())
+	eventsCtx, stopEvents := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
 	defer func() {
 		stop()
-		deaf()
+		stopEvents()
 		workers.Wait()
-		c.echoes.Wait()
+		c.background.Wait()
 		c.close()
 		if t.Failed() {
 			t.Logf("run it again: go test ./node/simulation -seeds %d -run 'TestSimulation/seed=%d$' -count=20", seed+1, seed)
@@ -91,7 +92,7 @@ func simulate(t *testing.T, seed uint64) {
 	subscribers := make([]*subscriber, 2)
 	for i := range subscribers {
 		subscribers[i] = &subscriber{c: c, rng: rand.New(rand.NewPCG(seed, uint64(200+i)))}
-		workers.Go(func() { subscribers[i].run(hearing) })
+		workers.Go(func() { subscribers[i].run(eventsCtx) })
 	}
 	for i := range clients {
 		w := &worker{id: i, rng: rand.New(rand.NewPCG(seed, uint64(100+i))), c: c, h: h, keys: 3, seen: map[*node.Node]oplog.Index{}}
@@ -100,37 +101,37 @@ func simulate(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	c.faults(rng, 14)
 	c.heal()
-	c.agree()
-	for i := range c.nodes { // what was under way all the time arrives among what is new
-		c.echo(i+1, rng)
+	c.waitAgree()
+	for i := range c.nodes { // old requests arrive among new ones
+		c.redeliver(i+1, rng)
 	}
-	c.echoes.Wait()
-	pause(ctx, time.Second) // of quiet, in which reads can say what they see
-	for end := time.Now().Add(time.Minute); h.acknowledged() < fewest && time.Now().Before(end); {
-		pause(ctx, 100*time.Millisecond) // every client may wait for what it asked before the end of the faults
+	c.background.Wait()
+	pause(ctx, time.Second) // time for reads without faults
+	for end := time.Now().Add(time.Minute); h.acknowledged() < minAcked && time.Now().Before(end); {
+		pause(ctx, 100*time.Millisecond) // all clients may still wait for requests sent during the faults
 	}
 	stop()
-	c.finish()
-	over := time.AfterFunc(time.Minute, deaf)
+	c.storeLast()
+	over := time.AfterFunc(time.Minute, stopEvents)
 	workers.Wait()
 	over.Stop()
-	c.agree()
-	c.sameLogs()
-	c.sameEvents(t.Context(), subscribers)
+	c.waitAgree()
+	c.checkLogs()
+	c.checkEvents(t.Context(), subscribers)
 	for i := range c.nodes {
-		if c.runs(i) {
-			c.content(i)
-			c.believes(i)
+		if c.shouldRun(i) {
+			c.checkContent(i)
+			c.checkNoDisputes(i)
 		}
 	}
 	c.close()
 	for i, d := range c.disks {
-		d.whole(t, c.hurts[i])
+		d.checkUndamaged(t, c.everLost[i])
 	}
-	for _, b := range h.bad {
+	for _, b := range h.violations {
 		t.Error(b)
 	}
-	if n := h.acknowledged(); n < fewest {
+	if n := h.acknowledged(); n < minAcked {
 		t.Errorf("only %d writes were acknowledged: the run shows nothing", n)
 	}
 	for _, part := range model.Partition(h.ops) {
@@ -140,7 +141,7 @@ func simulate(t *testing.T, seed uint64) {
 	}
 }
 
-// describe lists what was asked of one key.
+// describe lists the calls and replies of one key.
 func describe(ops []porcupine.Operation) string {
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	var b strings.Builder

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// state stands around every change of a file of the state. Names are there at once, bytes when they are synced.
-func (d *disk) state(op, path string, do func() error) error {
+// stateStep runs one step of the state's disk. A name lasts at once, written bytes last once they are synced.
+func (d *disk) stateStep(op, path string, do func() error) error {
 	return d.step(stateDisk, op+" "+filepath.Base(path), func(strikes bool) error {
 		if (op == "write" || op == "create") && time.Now().Before(d.full[stateDisk]) {
-			d.refused[stateDisk] = true
+			d.wasFull[stateDisk] = true
 			return syscall.ENOSPC
 		}
 		if op != "sync" || !strikes {
@@ -24,26 +24,26 @@ func (d *disk) state(op, path string, do func() error) error {
 			switch op {
 			case "sync":
 				d.synced[inode(info)] = info.Size()
-			case "create": // the number may be that of a file that was removed
+			case "create": // the inode may be that of a removed file
 				d.synced[inode(info)] = 0
 			}
 		}
 		if strikes {
-			return d.leaves()
+			return d.recordLeft()
 		}
 		return nil
 	})
 }
 
-// inode names a file whatever it is called.
+// inode identifies a file across renames.
 func inode(info os.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
-// stateFiles visits the files of the state.
+// stateFiles calls f for each file of the state.
 func (d *disk) stateFiles(f func(name string, info os.FileInfo) error) error {
 	return d.files(stateDir, f)
 }
 
-// files visits the files below a directory of the home. What was removed meanwhile is passed over.
+// files calls f for each file below a directory of the home. It ignores files that are removed meanwhile.
 func (d *disk) files(dir string, f func(name string, info os.FileInfo) error) error {
 	return filepath.WalkDir(filepath.Join(d.home, dir), func(path string, e os.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
@@ -66,8 +66,8 @@ func (d *disk) files(dir string, f func(name string, info os.FileInfo) error) er
 	})
 }
 
-// opens has all that is there count as synced.
-func (d *disk) opens() error {
+// markSynced marks all bytes of the state as synced.
+func (d *disk) markSynced() error {
 	d.synced = map[uint64]int64{}
 	return d.stateFiles(func(_ string, info os.FileInfo) error {
 		d.synced[inode(info)] = info.Size()
@@ -75,20 +75,21 @@ func (d *disk) opens() error {
 	})
 }
 
-// leavesState notes what is left of the state: what was synced, and of what was appended since, some.
-func (d *disk) leavesState(b *blow) error {
-	b.state = true
+// recordLeftState records the files of the state that remain: their synced bytes, and some of those appended since.
+// All files that the store needs exist, because it removes none before their replacement is synced.
+func (d *disk) recordLeftState(b *diskFault) error {
+	b.hasState = true
 	return d.stateFiles(func(name string, info os.FileInfo) error {
-		written, err := os.ReadFile(filepath.Join(d.home, name)) // nothing that is not synced makes the store remove what it needs
+		written, err := os.ReadFile(filepath.Join(d.home, name))
 		if err == nil {
 			synced := min(d.synced[inode(info)], int64(len(written)))
-			b.left[name] = append(written[:synced:synced], tearEnd(b.rng, written[synced:])...)
+			b.files[name] = append(written[:synced:synced], tearEnd(b.rng, written[synced:])...)
 		}
 		return err
 	})
 }
 
-// tearEnd returns what a disk may hold of bytes that were appended and not synced.
+// tearEnd returns the bytes that a disk may hold of an unsynced end of a file.
 func tearEnd(rng *rand.Rand, end []byte) []byte {
 	if rng.IntN(2) == 0 {
 		end = end[:rng.IntN(len(end)+1)]

@@ -17,20 +17,20 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// subscriber follows the events of the gateways, one node after another: when its connection breaks it goes on at
-// another node, behind the last record it has heard all of.
+// subscriber follows the events of one gateway after another. When its connection breaks, it continues at another
+// node, after the last record of which it has heard all events.
 type subscriber struct {
-	c      *cluster
-	rng    *rand.Rand
-	cursor string   // the last id
-	heard  []string // every event up to there
-	begun  []string // those of a record whose id is still to come
+	c       *cluster
+	rng     *rand.Rand
+	cursor  string   // id of the last complete record
+	heard   []string // events up to the cursor
+	pending []string // events of a record whose id has not come yet
 }
 
-// closing is the id of a memory that is stored when all else is done: who has heard of it has heard everything.
-const closing = "the-last-one"
+// lastRID is the id of the memory that is stored last: a subscriber that has heard of it has heard everything.
+const lastRID = "the-last-one"
 
-// run follows until it has heard the closing one.
+// run follows the nodes until it has heard of the last memory.
 func (s *subscriber) run(ctx context.Context) {
 	for ctx.Err() == nil && !s.done() {
 		s.follow(ctx, 1+s.rng.IntN(len(s.c.nodes)))
@@ -39,12 +39,12 @@ func (s *subscriber) run(ctx context.Context) {
 }
 
 func (s *subscriber) done() bool {
-	return len(s.heard) > 0 && strings.HasSuffix(s.heard[len(s.heard)-1], closing)
+	return len(s.heard) > 0 && strings.HasSuffix(s.heard[len(s.heard)-1], lastRID)
 }
 
-// follow hears one node until its connection breaks, or it is closed after a while.
+// follow reads the events of one node until its connection breaks or a few seconds have passed.
 func (s *subscriber) follow(ctx context.Context, n int) {
-	s.begun = nil
+	s.pending = nil
 	nc, err := s.c.net.dial(ctx, 90, fmt.Sprintf("node%d:7438", n), nil)
 	if err != nil {
 		return
@@ -76,7 +76,7 @@ func (s *subscriber) follow(ctx context.Context, n int) {
 	}
 }
 
-// event takes what concerns the log; who leads, and where the subscription began, is another matter.
+// event keeps an event of the log. It ignores those about leaders and about the start of the subscription.
 func (s *subscriber) event(id, name, data string) {
 	var e struct {
 		Index, Number int
@@ -84,20 +84,21 @@ func (s *subscriber) event(id, name, data string) {
 	}
 	if err := json.Unmarshal([]byte(data), &e); err != nil || e.ID == "" {
 		if name == "lagged" {
-			s.begun = append(s.begun, "lagged")
+			s.pending = append(s.pending, "lagged")
 		}
 		return
 	}
-	s.begun = append(s.begun, fmt.Sprintf("%d/%d %s %s", e.Index, e.Number, name, e.ID))
+	s.pending = append(s.pending, fmt.Sprintf("%d/%d %s %s", e.Index, e.Number, name, e.ID))
 	if id != "" {
-		s.heard, s.cursor, s.begun = append(s.heard, s.begun...), id, nil
+		s.heard, s.cursor, s.pending = append(s.heard, s.pending...), id, nil
 	}
 }
 
-// sameEvents has every node tell all its events from the beginning, and compares them, and what subscribers heard while
-// all went on. Each heard all that happened, in order; only where the log of a node begins late, because it took a
-// snapshot or lost its log, events are missing, and the place is marked.
-func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
+// checkEvents reads the events of every node from the beginning, and compares them with each other and with those
+// that the subscribers heard during the run. All must be the same, in the same order. Only where the log of a node
+// begins late, because the node installed a snapshot or lost its log, events are missing, and an event "lagged" must
+// mark the place.
+func (c *cluster) checkEvents(ctx context.Context, subscribers []*subscriber) {
 	heard, late := map[string][]string{}, false
 	for i := range c.nodes {
 		if c.node(i) == nil {
@@ -109,13 +110,13 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 		}
 		var begins oplog.Index
 		var trimmed bool
-		c.view(i, func(v *state.View, db oplog.DB) error {
+		c.readState(i, func(v *state.View, db oplog.DB) error {
 			begins = v.LogStart(db)
 			_, trimmed = v.TrimmedIn(db)
 			return nil
 		})
-		// a snapshot came last: its log begins behind all events
-		if trimmed && len(all.heard) == 0 && slices.Equal(all.begun, []string{"lagged"}) {
+		// the node installed a snapshot last, so its log begins after all events
+		if trimmed && len(all.heard) == 0 && slices.Equal(all.pending, []string{"lagged"}) {
 			late = true
 			continue
 		}
@@ -132,9 +133,9 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 		}
 		heard[fmt.Sprintf("subscriber %d", i)] = s.heard
 	}
-	all := inOrder(heard)
+	all := mergeEvents(heard)
 	for who, got := range heard {
-		if at := unlike(all, got); at < len(got) {
+		if at := firstDifference(all, got); at < len(got) {
 			c.t.Errorf("%s heard %d events, all together %d; wrong at the %dth: %q behind %q", who, len(got), len(all), at,
 				got[at:min(at+3, len(got))], got[max(at-3, 0):at])
 		} else if len(got) == 0 || got[len(got)-1] != all[len(all)-1] {
@@ -144,9 +145,9 @@ func (c *cluster) sameEvents(ctx context.Context, subscribers []*subscriber) {
 	}
 }
 
-// inOrder are all events that anyone heard, by their places in the log. Those of one entry are in the order in which
-// the one heard them who heard the most of them.
-func inOrder(heard map[string][]string) (all []string) {
+// mergeEvents returns all events that anyone heard, in the order of the log. For each entry it takes the longest list
+// of its events.
+func mergeEvents(heard map[string][]string) (all []string) {
 	entries := map[[2]int][]string{}
 	for _, who := range slices.Sorted(maps.Keys(heard)) {
 		own := map[[2]int][]string{}
@@ -168,9 +169,9 @@ func inOrder(heard map[string][]string) (all []string) {
 	return all
 }
 
-// unlike is the first place where a list leaves out one of all events, or has another order, though no mark says that
-// events are missing.
-func unlike(all, got []string) int {
+// firstDifference returns the first place where a list lacks an event or has another order, without a mark that
+// events are missing. It returns the length of the list if there is none.
+func firstDifference(all, got []string) int {
 	next, skips := 0, false
 	for i, e := range got {
 		if e == "lagged" {
@@ -189,13 +190,13 @@ func unlike(all, got []string) int {
 	return len(got)
 }
 
-// finish stores the memory that ends all subscriptions.
-func (c *cluster) finish() {
+// storeLast stores the memory that ends all subscriptions.
+func (c *cluster) storeLast() {
 	last := errors.New("no node runs")
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		c.revive()  // a state disk that failed before it was mended is found by the next write
-		c.readmit() // a removal may have come late
-		n := c.anyone()
+		c.revive()  // a write may find that a state disk failed before it was repaired
+		c.readmit() // a late request may have removed a member
+		n := c.anyNode()
 		if n == nil {
 			continue
 		}
@@ -205,7 +206,7 @@ func (c *cluster) finish() {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		_, last = api.Remember.Do(ctx, n.Service(), caller,
-			&api.RememberRequest{Draft: api.Draft{RID: closing, Key: closing, Text: "word" + closing}})
+			&api.RememberRequest{Draft: api.Draft{RID: lastRID, Key: lastRID, Text: "word" + lastRID}})
 		cancel()
 		if last == nil {
 			return

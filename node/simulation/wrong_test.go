@@ -25,36 +25,37 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// A wrong trigger makes a guard act, of those that take a vote, a state or a log away (raft/DESIGN.md), though nothing
-// is wrong with the member that it guards.
+// A wrongTrigger makes one of the guards that take away a vote, a state or a log (raft/DESIGN.md) act on a healthy
+// member.
 type wrongTrigger struct {
-	pull func(w *wrong)
-	says string // in the log of the members that are not hurt; empty: nothing need be said
-	hurt bool   // the guard may act on one member: it keeps its files, and comes back whole
+	pull       func(w *wrongCluster)
+	wantLog    string // text that must be in the log
+	movesFiles bool   // the guard may move files of the third member aside; the member must become whole again
 }
 
-// wrong is a cluster whose third node is stopped, and in the test's hands.
-type wrong struct {
+// wrongCluster is a cluster whose third node is stopped and controlled by the test.
+type wrongCluster struct {
 	*cluster
-	log    *logged
-	term   uint64
-	last   raft.StateSum // of the state of the others, at the index that all have
-	held   wire.CompareOK
-	leader int
+	log      *logBuffer
+	term     uint64
+	last     raft.StateSum // index that the other nodes have applied
+	compared wire.CompareOK
+	leader   int
 }
 
-type logged struct {
+// logBuffer collects the log lines of all nodes.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *logged) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
@@ -63,49 +64,49 @@ func (l *logged) String() string {
 const third = 2
 
 var wrongTriggers = map[string]wrongTrigger{
-	"a request of one member contradicts what is applied": {says: "a majority agrees with this node, the peer is ignored",
-		pull: func(w *wrong) {
-			w.append(third, wire.RaftAppend{Term: w.term + 1, PrevIndex: w.last.Index, PrevTerm: w.held.Term + 1}, 0, 1)
+	"a request of one member contradicts what is applied": {wantLog: "a majority agrees with this node, the peer is ignored",
+		pull: func(w *wrongCluster) {
+			w.append(third, wire.RaftAppend{Term: w.term + 1, PrevIndex: w.last.Index, PrevTerm: w.compared.Term + 1}, 0, 1)
 		}},
-	"a bit changes in what the leader sends": {says: "a majority agrees with this node, the peer is ignored", pull: func(w *wrong) {
-		w.append(w.leader, wire.RaftAppend{Term: w.term, PrevIndex: w.last.Index, PrevTerm: w.held.Term ^ 1}, 1-w.leader)
+	"a bit changes in what the leader sends": {wantLog: "a majority agrees with this node, the peer is ignored", pull: func(w *wrongCluster) {
+		w.append(w.leader, wire.RaftAppend{Term: w.term, PrevIndex: w.last.Index, PrevTerm: w.compared.Term ^ 1}, 1-w.leader)
 	}},
-	"a record is garbage": {says: "unreadable log record", pull: func(w *wrong) {
-		w.append(third, wire.RaftAppend{Term: w.term + 1, PrevIndex: w.last.Index, PrevTerm: w.held.Term, Commit: w.last.Index + 1,
+	"a record is garbage": {wantLog: "unreadable log record", pull: func(w *wrongCluster) {
+		w.append(third, wire.RaftAppend{Term: w.term + 1, PrevIndex: w.last.Index, PrevTerm: w.compared.Term, Commit: w.last.Index + 1,
 			Entries: []wire.RaftEntry{{Index: w.last.Index + 1, Term: w.term + 1, Data: []byte("garbage")}}}, 0, 1)
 	}},
-	"a member says that others acknowledged what they lack": {says: "the receipt is not this node's", pull: func(w *wrong) {
+	"a member says that others acknowledged what they lack": {wantLog: "the receipt is not this node's", pull: func(w *wrongCluster) {
 		liar := w.peer(third, wire.RaftHello{AckTerm: w.term + 1, AckIndex: 1 << 30, Receipt: "false"})
 		defer liar.Close()
 		w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
 	}},
-	"a member says that records are acknowledged which the others lack": {says: "acknowledged records are lost, or the peer is wrong",
-		pull: func(w *wrong) {
+	"a member says that records are acknowledged which the others lack": {wantLog: "acknowledged records are lost, or the peer is wrong",
+		pull: func(w *wrongCluster) {
 			liar := w.peer(third, wire.RaftHello{CommitTerm: w.term, CommitIndex: w.last.Index + 1000})
 			defer liar.Close()
 			w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
 			time.Sleep(2 * time.Second)
 		}},
-	"a member says that another record is acknowledged than the others have": {says: "a majority agrees with this node, the peer is ignored",
-		pull: func(w *wrong) {
-			liar := w.peer(third, wire.RaftHello{CommitTerm: w.held.Term + 1, CommitIndex: w.last.Index})
+	"a member says that another record is acknowledged than the others have": {wantLog: "a majority agrees with this node, the peer is ignored",
+		pull: func(w *wrongCluster) {
+			liar := w.peer(third, wire.RaftHello{CommitTerm: w.compared.Term + 1, CommitIndex: w.last.Index})
 			defer liar.Close()
 			w.must(errors.Join(liar.Hello(w.t.Context(), w.addr(0), transport.ForAsk), liar.Hello(w.t.Context(), w.addr(1), transport.ForAsk)))
 			time.Sleep(2 * time.Second)
 		}},
-	"a mark of a member without state": {hurt: true, says: "this member has its state again", pull: func(w *wrong) {
+	"a mark of a member without state": {movesFiles: true, wantLog: "this member has its state again", pull: func(w *wrongCluster) {
 		w.must(os.WriteFile(filepath.Join(w.disks[third].home, "raft", "amnesia"), []byte("no state\n"), 0o600))
 	}},
-	"a note of damage": {hurt: true, says: "state damaged, moved aside with its log", pull: func(w *wrong) {
+	"a note of damage": {movesFiles: true, wantLog: "state damaged, moved aside with its log", pull: func(w *wrongCluster) {
 		w.must(home.WriteNote(home.Config{Dir: w.disks[third].home}, home.DamageFile, errors.New("nothing")))
 	}},
-	"a log that is not what was written": {hurt: true, says: "raft log unreadable, moved aside", pull: func(w *wrong) {
+	"a log that is not what was written": {movesFiles: true, wantLog: "raft log unreadable, moved aside", pull: func(w *wrongCluster) {
 		w.must(os.WriteFile(filepath.Join(w.disks[third].home, "raft", "log", "meta"), []byte("{}\n"), 0o600))
 	}},
 }
 
-// TestWrongTriggers gives each guard a trigger that is wrong. The other two members serve on, lose no vote and move
-// nothing aside, and what was ignored is in their log.
+// TestWrongTriggers checks that a guard with a wrong trigger does no harm: the other two members continue to serve,
+// keep their votes, move nothing aside, and log what they ignored.
 func TestWrongTriggers(t *testing.T) {
 	warm()
 	for name, trigger := range wrongTriggers {
@@ -117,31 +118,31 @@ func TestWrongTriggers(t *testing.T) {
 }
 
 func (g wrongTrigger) run(t *testing.T) {
-	w := &wrong{log: new(logged)}
+	w := &wrongCluster{log: new(logBuffer)}
 	w.cluster = newClusterWith(t, 7, 3, 0, slog.New(slog.NewTextHandler(w.log, nil)))
 	defer w.close()
 	w.put(0, 1, 2)
-	w.agree()
+	w.waitAgree()
 	w.stop(third)
 	w.put(0, 1)
-	w.note()
+	w.recordState()
 	g.pull(w)
 	w.put(0, 1)
 	w.open(third)
-	w.agree()
+	w.waitAgree()
 	w.put(0, 1, 2)
-	w.agree()
-	if !strings.Contains(w.log.String(), g.says) {
-		t.Errorf("the log says nothing of %q:\n%s", g.says, w.log)
+	w.waitAgree()
+	if !strings.Contains(w.log.String(), g.wantLog) {
+		t.Errorf("the log says nothing of %q:\n%s", g.wantLog, w.log)
 	}
 	w.close()
 	for i, d := range w.disks {
-		d.whole(t, g.hurt && i == third)
+		d.checkUndamaged(t, g.movesFiles && i == third)
 	}
 }
 
-// put has each of some nodes store a memory, within a minute.
-func (w *wrong) put(nodes ...int) {
+// put stores a memory through each of the given nodes. It retries for a minute.
+func (w *wrongCluster) put(nodes ...int) {
 	for _, i := range nodes {
 		var err error
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -159,8 +160,8 @@ func (w *wrong) put(nodes ...int) {
 	}
 }
 
-// note notes what the others hold.
-func (w *wrong) note() {
+// recordState records the term, the leader and the last applied index of the other nodes.
+func (w *wrongCluster) recordState() {
 	st := w.node(0).Service().Cluster().Status(context.Background())
 	for end := time.Now().Add(time.Minute); st.Agreement != "agree" ||
 		st.LeaderID == nil; st = w.node(0).Service().Cluster().Status(context.Background()) {
@@ -172,18 +173,18 @@ func (w *wrong) note() {
 	asker := w.peer(third, wire.RaftHello{})
 	defer asker.Close()
 	var err error
-	w.held, err = asker.Compare(w.t.Context(), 1, w.addr(0), uint64(st.Applied))
+	w.compared, err = asker.Compare(w.t.Context(), 1, w.addr(0), uint64(st.Applied))
 	w.must(err)
 	w.last.Index = uint64(st.Applied)
-	if w.held.Term == 0 || len(w.held.Sum) != sha256.Size {
-		w.t.Fatalf("node 1 holds %+v", w.held)
+	if w.compared.Term == 0 || len(w.compared.Sum) != sha256.Size {
+		w.t.Fatalf("node 1 holds %+v", w.compared)
 	}
 }
 
-func (w *wrong) addr(i int) string { return fmt.Sprintf("node%d:7440", i+1) }
+func (w *wrongCluster) addr(i int) string { return fmt.Sprintf("node%d:7440", i+1) }
 
-// peer speaks as a node.
-func (w *wrong) peer(i int, hello wire.RaftHello) *peertest.Peer {
+// peer returns a client of the peer protocol that acts as node i.
+func (w *wrongCluster) peer(i int, hello wire.RaftHello) *peertest.Peer {
 	key, err := home.OpenIdentity(w.disks[i].home)
 	w.must(err)
 	st := w.node(0).Service().Cluster().Status(context.Background())
@@ -192,8 +193,8 @@ func (w *wrong) peer(i int, hello wire.RaftHello) *peertest.Peer {
 		Dial: w.net.dialer(third + 1), Log: slog.New(slog.DiscardHandler)}, hello)
 }
 
-// append sends a request of a leader in a node's name, which is to be rejected.
-func (w *wrong) append(as int, a wire.RaftAppend, to ...int) {
+// append sends a leader's append request in the name of a node, which all given nodes must reject.
+func (w *wrongCluster) append(as int, a wire.RaftAppend, to ...int) {
 	p := w.peer(as, wire.RaftHello{})
 	defer p.Close()
 	for _, i := range to {
@@ -201,5 +202,5 @@ func (w *wrong) append(as int, a wire.RaftAppend, to ...int) {
 			w.t.Errorf("node %d takes it: %+v", i+1, r)
 		}
 	}
-	time.Sleep(2 * time.Second) // in which the members ask each other
+	time.Sleep(2 * time.Second) // time for the members to ask each other
 }
