@@ -17,8 +17,9 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// BenchmarkSearch asks one database of CAIRN_BENCH_ROWS memories (20,000) of 45 words and CAIRN_BENCH_DIM (384)
-// dimensions, around as many centres as CAIRN_BENCH_CENTRES says; 0 are vectors without structure.
+// BenchmarkSearch searches a database of CAIRN_BENCH_ROWS memories (20,000) of 45 words, with vectors of
+// CAIRN_BENCH_DIM dimensions (384) around CAIRN_BENCH_CENTRES centres. With 0 centres, the default, vectors have no
+// structure.
 func BenchmarkSearch(b *testing.B) {
 	n, dim, around := 20_000, 384, 0
 	for name, to := range map[string]*int{"CAIRN_BENCH_ROWS": &n, "CAIRN_BENCH_DIM": &dim, "CAIRN_BENCH_CENTRES": &around} {

@@ -47,7 +47,7 @@ func (l *changing) correct(rid string) {
 	l.add(1, &oplog.Correct{RID: rid, Text: &l.text, Reason: "wrong", Vector: oplog.MakeVector(turned(1)), At: oplog.At(now)})
 }
 
-// embed gives memories to the latter embedder.
+// embed records the vectors of the new embedder for some memories.
 func (l *changing) embed(from, to oplog.Seq) {
 	op := &oplog.Embed{Embedder: latter, From: from, Next: to}
 	for seq := from; seq < to; seq++ {

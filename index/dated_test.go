@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestRelativeDates asks on Sunday, 1 March 2026.
+// TestRelativeDates checks which memories answer questions about relative dates on Sunday, 1 March 2026.
 func TestRelativeDates(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)

@@ -19,7 +19,7 @@ func TestExpiredMemoriesAreNotFound(t *testing.T) {
 		m := remember(fmt.Sprint("m", i), fmt.Sprint("the harbor opens at gate ", i))
 		m.Vector, m.Session = vec(float32(i)/100), "s"
 		if i%2 == 1 {
-			m.Expires = l.at(30)
+			m.Expires = l.timeAfter(30)
 		}
 		l.add(1, m)
 		rids = append(rids, m.RID)

@@ -25,8 +25,7 @@ func Checkpointed(x *Index) {
 // Busy adds to the number of searches under way. With many, each search runs words and vectors in sequence.
 func Busy(x *Index, more int32) { x.searching.Add(more) }
 
-// CheckMembers says what is wrong with the lists of rows by facet: each must have every live row of its facet, and
-// count them.
+// CheckMembers checks the lists of rows by facet: each must have every live row of its facet, and count them.
 func CheckMembers(x *Index, id oplog.DB) error {
 	d, err := x.acquire(id)
 	if err != nil {
@@ -52,14 +51,14 @@ func CheckMembers(x *Index, id oplog.DB) error {
 	return nil
 }
 
-// Loading has f told when a closed index is about to be loaded, and so many memories left to an opening at most; 0 is
-// the default.
+// Loading sets the function that is called before a closed index is loaded, and how many memories an opening may
+// leave for later (0 for the default).
 func Loading(cfg *Config, left int, f func(oplog.DB)) { cfg.deferred, cfg.loading = left, f }
 
-// Pieces has a checkpoint written after so many changes.
+// Pieces sets after how many changes a piece of a checkpoint is written.
 func Pieces(cfg *Config, after int) { cfg.piece = after }
 
-// PiecesOf returns the pieces of a database's checkpoint, by the names of their files, and how many rows they have.
+// PiecesOf returns the files of a checkpoint's pieces, and the number of rows in each.
 func PiecesOf(x *Index, db oplog.DB) (files []string, rows map[string]int) {
 	x.following.Lock()
 	defer x.following.Unlock()
@@ -99,7 +98,7 @@ func Kept(x *Index, db oplog.DB) (sessions, speakers, entries int) {
 	return len(d.sessionIDs), len(d.strings), entries
 }
 
-// SweptAfter and AttributeEntries tell tests how many rows the lists of attributes hold.
+// SweptAfter and AttributeEntries return how many rows the lists of attributes hold.
 const SweptAfter = sweepSlack
 
 func AttributeEntries(x *Index, db oplog.DB) int { return x.database(db).facets.attributes.entries }

@@ -159,9 +159,9 @@ func TestFlippedBits(t *testing.T) {
 	})
 }
 
-// TestFlippedBitsInUse flips single bits of the files of an index that is open. Verify finds those of segments, and
-// the index is made again; all other files are read at the next start, but for the list of segments (index/text,
-// TestFlippedListOfSegmentsInUse). It answers as one does that had no damage, also what came after it.
+// TestFlippedBitsInUse flips single bits of the files of an open index. Verify finds those in segments, and the index
+// is rebuilt. All other files are read at the next start, except for the list of segments (index/text,
+// TestFlippedListOfSegmentsInUse). Afterwards the index answers like one without damage, also about later entries.
 func TestFlippedBitsInUse(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -20,8 +20,8 @@ type trial struct {
 	vectors   [][]float32
 }
 
-// newTrial makes talk about made-up words, some frequent and most rare. A question has two words of its answer and
-// two that it does not have. The vectors are random; so much of its question's is added to an answer's.
+// newTrial makes a corpus of made-up words, some frequent and most rare. A question has two words of its answer and
+// two others. Vectors are random; the answer's vector also contains the given share of its question's.
 func newTrial(t *testing.T, known float32) *trial {
 	rng := rand.New(rand.NewPCG(11, 12))
 	words := rand.NewZipf(rng, 1.2, 10, 1500)
@@ -77,8 +77,8 @@ func (tr *trial) quality(edit func(i int, q *index.Query)) (recall, ndcg float64
 	return recall / n, ndcg / n
 }
 
-// TestRandomVectorsDoNoHarm: random vectors leave an answer as good as words alone make it, and informative ones
-// improve it.
+// TestRandomVectorsDoNoHarm: random vectors leave answers as good as with words alone, and informative vectors
+// improve them.
 func TestRandomVectorsDoNoHarm(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -34,8 +34,8 @@ func (l *log) add(db oplog.DB, ops ...oplog.Op) {
 		Data: oplog.EncodeRecord(oplog.MakeHLC(1_700_000_000_000+n, 0, 1), body)})
 }
 
-// at is the log's time so many records from here.
-func (l *log) at(records int) oplog.Time {
+// timeAfter returns the time of the log after some more records.
+func (l *log) timeAfter(records int) oplog.Time {
 	return oplog.Time(1_700_000_000_000+len(l.records)+records) * 1000
 }
 
@@ -48,7 +48,7 @@ func remember(rid, text string) *oplog.Remember {
 var vocabulary = strings.Fields(`garden river violin harbor winter letter bridge candle market engine painter doctor island
 	forest window recipe journey teacher library orchard glacier lantern village thunder silver copper meadow castle`)
 
-// endings end texts, so that rows hold times and mean days, refer to what was said before, or name somebody.
+// endings are added to texts, so that rows contain times, refer to earlier rows, or name somebody.
 var endings = []string{"", " yesterday", " with them", " last Friday", "", " two weeks ago", "", " for Maria Lopez",
 	" as Ines Weber wished"}
 
@@ -65,7 +65,7 @@ func history(t testing.TB, n int) *log {
 	return l
 }
 
-// story returns what adds the next of n entries to the history of a database.
+// story returns a function that adds the next of n entries to the history of a database.
 func story(l *log, db oplog.DB, n int) (next func()) {
 	rng := rand.New(rand.NewPCG(6+uint64(db), 8))
 	words := func(k int) string {
@@ -171,7 +171,7 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 		m.Stamp = oplog.Stamp{Writer: []string{"", "ada"}[i%2], Dialect: "http", Agent: []string{"", "planner"}[i%3%2],
 			Trust: append(oplog.TrustClasses, "")[i%5]}
 		if i%7 == 3 {
-			m.Expires, expire = l.at(60+i%40), append(expire, m.RID)
+			m.Expires, expire = l.timeAfter(60+i%40), append(expire, m.RID)
 		} else {
 			rids = append(rids, m.RID)
 		}
@@ -179,7 +179,8 @@ func story(l *log, db oplog.DB, n int) (next func()) {
 	}
 }
 
-// attributes makes those of the i-th memory of a history: few values, its own values, a list, a date; or none.
+// attributes returns the attributes of the i-th memory of a history: values that few or many share, a list, a date,
+// or none.
 func attributes(i int) []byte {
 	if i%5 == 0 {
 		return nil

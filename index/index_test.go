@@ -174,7 +174,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestFoundAtOnce: the next search finds what Follow has added and not what it has removed, while other searches run
+// TestFoundAtOnce: after Follow the next search finds added memories and no removed ones, while other searches run
 // and words move from the tail to the disk.
 func TestFoundAtOnce(t *testing.T) {
 	t.Parallel()

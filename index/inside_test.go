@@ -43,8 +43,8 @@ func (f *follower) open() {
 	}
 }
 
-// outcome takes operations of a database into the state, all in one entry, and returns what the index has to follow.
-func (f *follower) outcome(db oplog.DB, ops ...oplog.Op) []oplog.Outcome {
+// applyState applies operations of a database to the state in one entry, and returns the outcomes for the index.
+func (f *follower) applyState(db oplog.DB, ops ...oplog.Op) []oplog.Outcome {
 	f.t.Helper()
 	body, err := oplog.Entry{Node: 1, DB: db, Ops: ops}.Encode()
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *follower) outcome(db oplog.DB, ops ...oplog.Op) []oplog.Outcome {
 
 func (f *follower) apply(db oplog.DB, ops ...oplog.Op) {
 	f.t.Helper()
-	if err := f.index.Follow(f.t.Context(), f.outcome(db, ops...)); err != nil {
+	if err := f.index.Follow(f.t.Context(), f.applyState(db, ops...)); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -91,7 +91,7 @@ func TestACheckpointClaimsNothingThatIsLeft(t *testing.T) {
 	f.apply(1, memory("a", "the violin"), memory("b", "the cello"))
 	f.index.closeUnused(time.Now().Add(time.Hour))
 	f.index.awaitOpenings()
-	out := f.outcome(1, memory("c", "the harp")) // too many for an index without files
+	out := f.applyState(1, memory("c", "the harp")) // too many for an index without files
 	turn := f.index.turn(1)
 	turn.Lock()
 	followed := make(chan error)
@@ -144,7 +144,7 @@ func copyDir(t *testing.T, from, to string) {
 func TestAnOpeningThatFailedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFollower(t, Config{Small: 2})
-	f.outcome(1, memory("a", "the violin"), memory("b", "the cello"), memory("c", "the harp"))
+	f.applyState(1, memory("a", "the violin"), memory("b", "the cello"), memory("c", "the harp"))
 	try := func() (d *database) {
 		t.Helper()
 		err := f.state.Read(func(v *state.View) (err error) {
@@ -163,7 +163,7 @@ func TestAnOpeningThatFailedLeavesNothing(t *testing.T) {
 	}
 	d.words.Close() // as after an error behind this
 	text := "the trumpet"
-	f.outcome(1, &oplog.Correct{RID: "a", Text: &text, Reason: "wrong", At: 2}, &oplog.Forget{RID: "b", At: 2})
+	f.applyState(1, &oplog.Correct{RID: "a", Text: &text, Reason: "wrong", At: 2}, &oplog.Forget{RID: "b", At: 2})
 	if err := f.index.install(1, try()); err != nil {
 		t.Fatal(err)
 	}

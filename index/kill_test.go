@@ -23,7 +23,7 @@ import (
 
 const killedHome = "CAIRN_TEST_KILLED_HOME"
 
-// TestMain lets the test binary run as the process that is killed.
+// TestMain runs the tests, or, if the environment names a home, the process that a test kills.
 func TestMain(m *testing.M) {
 	if home := os.Getenv(killedHome); home != "" {
 		if err := writeUntilKilled(home); err != nil {

@@ -29,8 +29,8 @@ func (r *replica) passing(f *filter.Filter) (rids []string) {
 	return rids
 }
 
-// checkFilter compares answers with a filter to the state: a list has what passes and nothing else, and a question in
-// words has the rows with its words that pass, all of them.
+// checkFilter compares answers with the state: a list must have exactly the memories that pass the filter, and a
+// question in words all of those that have its words.
 func (r *replica) checkFilter(raw string) error {
 	f := parsed(r.t, raw)
 	want := r.passing(f)
@@ -62,7 +62,7 @@ func (r *replica) checkFilter(raw string) error {
 	return nil
 }
 
-// checkValues compares the values of an attribute to the state, and pages of a list to the whole of it.
+// checkValues compares the values of an attribute with the state, and the pages of a list with the whole list.
 func (r *replica) checkValues(name string) error {
 	want := map[string]index.Valued{}
 	must(r.t, r.state.Read(func(v *state.View) error {
@@ -163,7 +163,7 @@ func TestFiltersAgreeWithTheState(t *testing.T) {
 	check("rebuilt")
 }
 
-// TestRandomFilters asks random trees of the filters above.
+// TestRandomFilters checks random combinations of the filters above with "and", "or" and "not".
 func TestRandomFilters(t *testing.T) {
 	t.Parallel()
 	r := openReplica(t)

@@ -29,7 +29,8 @@ func (r *replica) finds(db oplog.DB, word, rid string) bool {
 	return slices.ContainsFunc(hits, func(h index.Hit) bool { return h.Memory.RID == rid && slices.Contains(h.Why, "keyword_match") })
 }
 
-// TestCancelledFollow: what a cancelled step did not reach is found after the next Open, and no later step hides it.
+// TestCancelledFollow: entries that a cancelled Follow has not reached are found after the next Open, and no later
+// Follow hides them.
 func TestCancelledFollow(t *testing.T) {
 	t.Parallel()
 	r, l := openReplica(t), newLog(t)
@@ -55,7 +56,7 @@ func TestCancelledFollow(t *testing.T) {
 	}
 }
 
-// TestFailedFollow: a step that fails at one of two databases is like a cancelled one, and a rebuild closes the gap
+// TestFailedFollow: a Follow that fails at one of two databases is like a cancelled one, and a rebuild closes the gap
 // at once.
 func TestFailedFollow(t *testing.T) {
 	t.Parallel()

@@ -32,9 +32,9 @@ func clustered(rng *rand.Rand, dim int) func() []float32 {
 	}
 }
 
-// TestPartitionsAreReplicated: what one replica learns of its vectors makes all of them answer alike, to the bit:
-// those that follow, that restart from a checkpoint of before or after, that are made from the state or from a
-// snapshot of it; and a purge ends it everywhere.
+// TestPartitionsAreReplicated: once a replica has learned a division of its vectors, all replicas give answers with
+// the same bits, whether they follow the log, restart from an older or newer checkpoint, or are built from the state
+// or a snapshot. A purge ends the division everywhere.
 func TestPartitionsAreReplicated(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {

@@ -16,11 +16,12 @@ import (
 //go:embed testdata/probe.tsv
 var probeRows string
 
-// A probeRow is a question and the one text that answers it; the texts of all rows lie in one namespace.
+// A probeRow is a question and the only text that answers it. The texts of all rows are in one namespace.
 type probeRow struct{ kind, language, question, text string }
 
-// TestProbe asks 200 questions of ten kinds in ten and more languages: of each kind nine in ten find their text among
-// the first ten. Beside it stand stock Bleve and, where there is sqlite3, FTS5 with trigrams.
+// TestProbe asks 200 questions of ten kinds in more than ten languages. For each kind, nine of ten questions must
+// find their text among the first ten hits. It logs the results of stock Bleve and, if sqlite3 is installed, of FTS5
+// with trigrams.
 func TestProbe(t *testing.T) {
 	t.Parallel()
 	var rows []probeRow
@@ -99,7 +100,7 @@ func askStock(t *testing.T, rows []probeRow) (hit []bool) {
 	return hit
 }
 
-// askTrigrams asks SQLite for any of a question's words of three letters and more.
+// askTrigrams searches SQLite for any word of the question with three letters or more.
 func askTrigrams(t *testing.T, rows []probeRow) (hit []bool) {
 	path, err := exec.LookPath("sqlite3")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestRemadeFilesHoldNothingPurged: once Remake has returned no file of the index has a word of what was purged, while
-// what was followed meanwhile is found, and nothing else changes.
+// TestRemadeFilesHoldNothingPurged: once Remake has returned, no file of the index contains a purged word. Entries
+// followed meanwhile are found, and nothing else changes.
 func TestRemadeFilesHoldNothingPurged(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestRemadeFilesHoldNothingPurged(t *testing.T) {
 	sameAnswers(t, "remade while it was closed", qs, r.answers(qs), want)
 }
 
-// holding names the files with a word.
+// holding returns the names of the files that contain a word.
 func holding(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {

@@ -77,7 +77,7 @@ func (r *replica) settle() {
 	})
 }
 
-// apply takes records into the state and lets the index follow, batch records at a time.
+// apply applies records to the state and the index, batch records at a time.
 func (r *replica) apply(records []oplog.Record, batch int) {
 	r.t.Helper()
 	for part := range slices.Chunk(records, batch) {

@@ -58,8 +58,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// openings remembers what was logged of the last opening: rows kept from the disk, or memories read from the state
-// besides them.
+// openings records what the last opening logged: how many rows it kept from the disk, and how many memories it read
+// from the state.
 type openings struct {
 	slog.Handler
 	attrs map[string]int64

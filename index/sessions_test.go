@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMoved: numbers that joined are in their place, once, and numbers that left are removed, wherever they were.
+// TestMoved: added numbers are in their place once, and removed numbers are gone, wherever they were.
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	numbers := rapid.SliceOf(rapid.Uint64Range(0, 30))

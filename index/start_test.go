@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestAStartOpensFew: of many databases with files, a start opens some. Entries are deferred for the others, before
-// and after a restart and a crash, and every database answers as before, with the last entries.
+// TestAStartOpensFew: a start opens only some of many databases with files. For the others, entries are deferred,
+// before and after a restart and a crash. Every database answers as before, with its last entries.
 func TestAStartOpensFew(t *testing.T) {
 	t.Parallel()
 	const dbs, maxOpen = 14, 8

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// applied takes records into the state of a replica, a batch at a time, without its index.
-func (r *replica) applied(records []oplog.Record, batch int) (out [][]oplog.Outcome) {
+// applyStateOnly applies records to the state of a replica, a batch at a time, but not to its index.
+func (r *replica) applyStateOnly(records []oplog.Record, batch int) (out [][]oplog.Outcome) {
 	r.t.Helper()
 	for part := range slices.Chunk(records, batch) {
 		o, err := r.state.Apply(part)
@@ -21,8 +21,8 @@ func (r *replica) applied(records []oplog.Record, batch int) (out [][]oplog.Outc
 	return out
 }
 
-// read has an index read what outcomes touched from the state.
-func read(batch []oplog.Outcome) []oplog.Outcome {
+// withoutStored returns outcomes without the stored memories, so that an index reads them from the state.
+func withoutStored(batch []oplog.Outcome) []oplog.Outcome {
 	batch = slices.Clone(batch)
 	for i := range batch {
 		batch[i].Stored = nil
@@ -39,8 +39,8 @@ func TestOutcomesBringWhatTheStateHas(t *testing.T) {
 	}
 	records, qs := history(t, 500).records, questions()
 	reading := openReplica(t)
-	for _, batch := range reading.applied(records, 7) {
-		must(t, reading.index.Follow(t.Context(), read(batch)))
+	for _, batch := range reading.applyStateOnly(records, 7) {
+		must(t, reading.index.Follow(t.Context(), withoutStored(batch)))
 	}
 	want := reading.answers(qs)
 	for name, follow := range map[string]func(t *testing.T, r *replica){
@@ -48,12 +48,12 @@ func TestOutcomesBringWhatTheStateHas(t *testing.T) {
 		"in batches":     func(_ *testing.T, r *replica) { r.apply(records, 64) },
 		"at once":        func(_ *testing.T, r *replica) { r.apply(records, len(records)) },
 		"behind the state": func(t *testing.T, r *replica) {
-			for _, batch := range r.applied(records, 9) {
+			for _, batch := range r.applyStateOnly(records, 9) {
 				must(t, r.index.Follow(t.Context(), batch))
 			}
 		},
 		"made from a newer state": func(t *testing.T, r *replica) {
-			batches := r.applied(records, 9)
+			batches := r.applyStateOnly(records, 9)
 			_, err := r.index.Rebuild(t.Context())
 			must(t, err)
 			sameAnswers(t, "rebuilt", qs, r.answers(qs), want)
@@ -95,7 +95,7 @@ func TestNewMemoriesAreNotReadBack(t *testing.T) {
 	old := remember("c", "winter")
 	old.Vector = make(oplog.Vector, 4*dim)
 	l.add(1, old)
-	out := r.applied(l.records[begun:], len(l.records))[0]
+	out := r.applyStateOnly(l.records[begun:], len(l.records))[0]
 	for _, o := range out {
 		for i := range o.Stored {
 			if s := &o.Stored[i]; s.Memory != nil {
@@ -121,7 +121,7 @@ func TestNewMemoriesAreNotReadBack(t *testing.T) {
 
 // BenchmarkFollow times the indexing of 64 new memories, from outcomes or read from the state.
 func BenchmarkFollow(b *testing.B) {
-	for name, as := range map[string]func([]oplog.Outcome) []oplog.Outcome{"brought": slices.Clone[[]oplog.Outcome], "read": read} {
+	for name, as := range map[string]func([]oplog.Outcome) []oplog.Outcome{"brought": slices.Clone[[]oplog.Outcome], "read": withoutStored} {
 		b.Run(name, func(b *testing.B) {
 			r, l := openReplica(b), newLog(b)
 			l.add(1, remember("first", "orchard"))
@@ -135,7 +135,7 @@ func BenchmarkFollow(b *testing.B) {
 					m.Vector = oplog.MakeVector([]float32{1, float32(i), 3, 4})
 					l.add(1, m)
 				}
-				out := as(r.applied(l.records[from:], 64)[0])
+				out := as(r.applyStateOnly(l.records[from:], 64)[0])
 				b.StartTimer()
 				must(b, r.index.Follow(b.Context(), out))
 			}

@@ -4,5 +4,5 @@ package node_test
 
 import "testing"
 
-// TestTenThousandDatabases is TestManyDatabases with as many databases as a node should support.
+// TestTenThousandDatabases runs manyDatabases with as many databases as a node should support.
 func TestTenThousandDatabases(t *testing.T) { manyDatabases(t, 10_000, 5) }

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// neighbours are two tenants of one node, each with a database and its own token.
-func neighbours(t *testing.T, w *web) (other *web, tokens [2]string) {
+// twoTenants creates two tenants of one node, each with a database and its own token.
+func twoTenants(t *testing.T, w *web) (other *web, tokens [2]string) {
 	t.Helper()
 	for i, name := range []string{"greedy", "other"} {
 		w.ok("POST", "/v1/databases", obj{"name": name})
@@ -21,8 +21,8 @@ func neighbours(t *testing.T, w *web) (other *web, tokens [2]string) {
 	return w.with(tokens[1]), tokens
 }
 
-// opened sends the header of a request and a part of its body, on its own connection that stays open.
-func opened(t *testing.T, w *web, method, path, token string, length int, begun string) net.Conn {
+// sendPart sends the header of a request and a part of its body, on its own connection that stays open.
+func sendPart(t *testing.T, w *web, method, path, token string, length int, begun string) net.Conn {
 	t.Helper()
 	nc, err := net.Dial("tcp", strings.TrimPrefix(w.base, "http://"))
 	if err != nil {
@@ -39,17 +39,17 @@ func opened(t *testing.T, w *web, method, path, token string, length int, begun 
 func TestNoTenantTakesAll(t *testing.T) {
 	t.Parallel()
 	w := start(t, 1).web(0)
-	other, tokens := neighbours(t, w)
+	other, tokens := twoTenants(t, w)
 	for range 80 {
-		opened(t, w, "POST", "/v1/remember", tokens[0], 4<<20, "")
-		opened(t, w, "POST", "/v1/remember", tokens[0], 4<<20, `{"text":"`+strings.Repeat("x", 100<<10))
+		sendPart(t, w, "POST", "/v1/remember", tokens[0], 4<<20, "")
+		sendPart(t, w, "POST", "/v1/remember", tokens[0], 4<<20, `{"text":"`+strings.Repeat("x", 100<<10))
 	}
 	for range 20 {
-		opened(t, w, "POST", "/v1/import", tokens[0], 4<<20, "")
+		sendPart(t, w, "POST", "/v1/import", tokens[0], 4<<20, "")
 	}
 	refused := 0
 	suite.Eventually(t, "imports of one tenant to be refused", func() bool {
-		nc := opened(t, w, "POST", "/v1/import", tokens[0], 1, "\n")
+		nc := sendPart(t, w, "POST", "/v1/import", tokens[0], 1, "\n")
 		line, _ := bufio.NewReader(nc).ReadString('\n')
 		if strings.Contains(line, "503") {
 			refused++
@@ -58,7 +58,7 @@ func TestNoTenantTakesAll(t *testing.T) {
 	})
 	other.ok("POST", "/v1/remember", obj{"text": strings.Repeat("tea ", 50_000)})
 	const row = `{"type":"memory","text":"imported"}`
-	nc := opened(t, w, "POST", "/v1/import", tokens[1], len(row), row)
+	nc := sendPart(t, w, "POST", "/v1/import", tokens[1], len(row), row)
 	if line, _ := bufio.NewReader(nc).ReadString('\n'); !strings.Contains(line, "200") {
 		t.Errorf("the other's import: %s", line)
 	}

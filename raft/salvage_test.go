@@ -27,7 +27,7 @@ type crashedNode struct {
 // crashNode makes a node acknowledge 90 records in several segments, and kills it.
 func crashNode(t *testing.T) crashedNode { return crashNodeWith(t, nil, func(*Node) {}) }
 
-// crashNodeWith is crashNode under keys, with a callback before the last 10 records.
+// crashNodeWith does the same with keys, and calls happens before the last 10 records.
 func crashNodeWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashedNode {
 	t.Helper()
 	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*listMachine{{}}}

@@ -24,7 +24,7 @@ func newSnapshotDir(t *testing.T) (s *snapshots, path string) {
 	return newSnapshotDirWith(t, nil, []byte("a state"))
 }
 
-// newSnapshotDirWith is newSnapshotDir with a state, under keys.
+// newSnapshotDirWith returns a directory with one snapshot of body, encrypted with keys.
 func newSnapshotDirWith(t *testing.T, keys *seal.Ring, body []byte) (s *snapshots, path string) {
 	t.Helper()
 	cfg := Config{Dir: t.TempDir(), Keys: keys, Seams: Seams{NoSync: true}}.withDefaults()

@@ -66,8 +66,8 @@ func unhex(t testing.TB, text string) []byte {
 	return raw
 }
 
-// TestVectors reads frames given in hex, prints what they say, and writes them again. `same` frames must
-// come out as they went in; `read` ones are legal spellings that we would write differently.
+// TestVectors decodes frames given in hex, prints their content, and encodes them again. A `same` frame must keep its
+// bytes; a `read` frame is valid, but is encoded differently.
 func TestVectors(t *testing.T) {
 	datadriven.Walk(t, "testdata/vectors", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -217,7 +217,7 @@ func BenchmarkRemember(b *testing.B) {
 	})
 }
 
-// BenchmarkRecall is a question and one memory found, as a client writes and reads them and a node does.
+// BenchmarkRecall measures writing and reading a question and a result with one memory.
 func BenchmarkRecall(b *testing.B) {
 	q := NewRecall("who leads the payments team?")
 	namespace := "default"
@@ -248,7 +248,7 @@ func BenchmarkRecall(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend encodes what the leader sends a follower under load, and decodes it as the follower does.
+// BenchmarkAppend measures encoding an append request of a leader under load, and decoding it.
 func BenchmarkAppend(b *testing.B) {
 	m := OplogPush{Database: "default", Ops: []OplogEntry{},
 		Raft: &RaftAppend{Term: 3, Leader: 1, LeaderAddr: "10.0.0.1:7440", PrevIndex: 1 << 20, PrevTerm: 3, Commit: 1 << 20}}

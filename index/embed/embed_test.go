@@ -50,7 +50,7 @@ func TestHashed(t *testing.T) {
 	}
 }
 
-// model writes a small model2vec directory: each word has its place, "##s" another.
+// model writes a small model2vec directory, in which each word and its "##s" form have their own vectors.
 func model(t *testing.T, edit func(tok map[string]any)) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -125,7 +125,7 @@ func TestStaticRefuses(t *testing.T) {
 	}
 }
 
-// server speaks both protocols; fail answers that many requests with 503 first.
+// server speaks both protocols of embedders. It answers the first fail requests with 503.
 func server(t *testing.T, fail int32) (*httptest.Server, *atomic.Int32) {
 	t.Helper()
 	var asked atomic.Int32

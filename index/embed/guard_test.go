@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/index/modelserver"
 )
 
-// timed is an embedder that takes its time, or fails.
+// timed is an embedder that is slow, or fails.
 type timed struct {
 	takes time.Duration
 	err   error
@@ -41,7 +41,7 @@ const (
 	long  = 30 * time.Second
 )
 
-// waits embeds texts behind the guard and returns how long that took.
+// waits embeds texts through the guard, and returns how long that took.
 func waits(g *Guard, patience time.Duration, texts ...string) (took time.Duration, err error) {
 	start := time.Now()
 	_, err = g.Embed(context.Background(), patience, texts)
@@ -79,7 +79,7 @@ func TestGuardHanging(t *testing.T) {
 	})
 }
 
-// TestGuardSlow: an embedder that is too slow for writes is not waited for by them, and goes on in the background.
+// TestGuardSlow: writes do not wait for an embedder that is too slow. It continues in the background.
 func TestGuardSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &timed{takes: time.Second}
@@ -134,8 +134,8 @@ func TestGuardIsNotTheCallers(t *testing.T) {
 	})
 }
 
-// TestGuardLargeBatch: what there is time for has its vectors, and a batch that is too large says nothing against the
-// embedder.
+// TestGuardLargeBatch: the guard returns the vectors that are ready in time. A batch that is too large does not count
+// as a failure of the embedder.
 func TestGuardLargeBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGuard(&timed{takes: short / 3})
@@ -191,7 +191,7 @@ func TestQuestionsAreKept(t *testing.T) {
 	})
 }
 
-// prompted embeds questions otherwise than texts.
+// prompted is an embedder that embeds questions differently from texts.
 type prompted struct{ timed }
 
 func (e *prompted) EmbedQuestions(ctx context.Context, texts []string) ([][]float32, error) {
@@ -215,7 +215,7 @@ func TestQuestionsHaveTheirPrompt(t *testing.T) {
 	})
 }
 
-// TestGuardRefused: texts that the embedder rejects say nothing against the embedder.
+// TestGuardRefused: texts that the embedder rejects do not count as its failures.
 func TestGuardRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &timed{takes: time.Millisecond, err: fmt.Errorf("%w: too long", modelserver.ErrRefused)}

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestOnlyAnExchangeHasContext: a row next to a match is an answer, names the match and gains by it, if both are
-// turns that several speakers said within minutes. It is not in a list of facts, months later, with one speaker, or
-// next to a weak match.
+// TestOnlyAnExchangeHasContext: a row next to a match is an answer with a better score and the name of the match, if
+// both are turns that several speakers said within minutes. It is no answer in a list of facts, months later, with
+// one speaker, or next to a weak match.
 func TestOnlyAnExchangeHasContext(t *testing.T) {
 	month := int64(30 * 86400 * 1e6)
 	for name, c := range map[string]struct {

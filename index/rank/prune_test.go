@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// withLengths are candidates as the words' search gives them.
+// withLengths returns the candidates with the lengths of their rows, as the search by words sets them.
 func withLengths(cands []Candidate, c Corpus) []Candidate {
 	cands = slices.Clone(cands)
 	for i := range cands {

@@ -118,8 +118,8 @@ func TestBetterMatchBeatsNewerRow(t *testing.T) {
 	wantOrder(t, got, 1, 0)
 }
 
-// TestLightWordsAmongFewRows: of a word that says little and another that more rows have, the second finds among few
-// rows; among many, how many have each is known.
+// TestLightWordsAmongFewRows: if a question has a light word and a more common heavy one, the heavy word decides
+// among few rows. Among many rows, the frequencies of both decide.
 func TestLightWordsAmongFewRows(t *testing.T) {
 	for _, c := range []struct {
 		rows, light, other int
@@ -419,7 +419,7 @@ func BenchmarkRank(b *testing.B) {
 	}
 }
 
-// counted answers for sessions of one length at once, as an index does.
+// counted is a corpus that counts sessions of one length at once, as an index does.
 type counted struct {
 	shelf
 	lines map[uint32][]uint64

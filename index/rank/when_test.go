@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// twoOf ranks two rows that words find alike.
+// twoOf ranks two rows with equal scores by words.
 func twoOf(q Question, set Settings, edit func(i int, r *Row)) []Scored {
 	one := []uint16{1, 0}
 	return Rank(q, set, []Candidate{{Row: 0, TF: one}, {Row: 1, TF: one}}, rows(2, edit))

@@ -16,7 +16,7 @@ import (
 	"github.com/cairndb/cairn/index/modelserver"
 )
 
-// serve answers with a body that may depend on what was asked.
+// serve starts a server whose response body may depend on the request.
 func serve(t *testing.T, answer func(w http.ResponseWriter, q question)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// TestHangs: a server that does not answer costs a question its wait, three times, and then nothing.
+// TestHangs: a server that does not answer delays three questions, and none after that.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	done := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestAskedOf: questions that were asked on Wednesday, 15 May 2024.
+// TestAskedOf checks which days questions refer to that are asked on Wednesday, 15 May 2024.
 func TestAskedOf(t *testing.T) {
 	now := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for question, want := range map[string]struct{ span, why, rest string }{

@@ -119,8 +119,8 @@ func TestReadyCountsWhatIsGone(t *testing.T) {
 	})
 }
 
-// TestBlocksAreBoundedByBytes: a block of large texts goes to Bleve long before it has as many rows as one of small
-// texts, and a row counts as what it holds.
+// TestBlocksAreBoundedByBytes: a block of large texts goes to Bleve with far fewer rows than a block of small texts.
+// The size of a row is that of its content.
 func TestBlocksAreBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -209,8 +209,8 @@ func TestOneChangeIsSeveralBlocks(t *testing.T) {
 	}
 }
 
-// TestShortTextsAfterALongOne: what Bleve reserves for a segment does not depend on how long the texts of the segment
-// before were.
+// TestShortTextsAfterALongOne: the memory that Bleve reserves for a segment does not depend on the lengths of texts
+// in the previous segment.
 func TestShortTextsAfterALongOne(t *testing.T) {
 	suite.Full(t)
 	x := openAt(t, t.TempDir())

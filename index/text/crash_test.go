@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The history of the crash tests: change i adds row i and, often, deletes an older one.
+// change returns change i of the crash tests: it adds row i and, often, deletes an older one.
 func change(i uint64) (Row, []uint32) {
 	r := rand.New(rand.NewPCG(i, 0))
 	row := Row{Row: uint32(i), Group: uint32(i % 4), Text: words(r, 1+r.IntN(30), 500)}
@@ -72,7 +72,7 @@ func writeForever(dir string) {
 	}
 }
 
-// historyModel is the model after change n.
+// historyModel returns the model after change n.
 func historyModel(n uint64) model {
 	m := model{}
 	for i := uint64(1); i <= n; i++ {
@@ -85,7 +85,7 @@ func historyModel(n uint64) model {
 	return m
 }
 
-// replayAndCompare applies all changes again, of which the index may have some, and compares with the model.
+// replayAndCompare applies all changes again, some of which the index may have already, and compares with the model.
 func replayAndCompare(t *testing.T, x *Index, to uint64) {
 	t.Helper()
 	for i := uint64(1); i <= to; i++ {
@@ -116,7 +116,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillUnderBacklog kills while batches are written four at a time.
+// TestKillUnderBacklog kills the process while batches are written four at a time.
 func TestKillUnderBacklog(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -128,9 +128,10 @@ func TestKillUnderBacklog(t *testing.T) {
 	}
 }
 
-// killWriter kills a writing process after some announcements, and opens what it left: all changes that were
-// announced as stored are there. It replays up to what this process or one before can have reached, and compares: the
-// index may be ahead of the announcements, because a batch leaves out rows that were deleted since.
+// killWriter kills a writing process after some announcements, and opens the files that remain: all changes announced
+// as stored must be there. It then replays the changes that this process or an earlier one may have reached, and
+// compares with the model. The index may be ahead of the announcements, because a batch omits rows that were deleted
+// since.
 func killWriter(t *testing.T, dir, pace string, announcements int, reached uint64) uint64 {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -174,7 +175,8 @@ func killWriter(t *testing.T, dir, pace string, announcements int, reached uint6
 	return reached
 }
 
-// checkStored fails unless the index has all changes that were stored, and none beyond those that can have been made.
+// checkStored fails unless the index has all changes that were stored, and none beyond the last that may have been
+// made.
 func checkStored(t *testing.T, x *Index, stored, reached uint64) {
 	t.Helper()
 	rows, _ := x.Restored()
@@ -231,7 +233,7 @@ func storedIndex(t *testing.T) string {
 	return dir
 }
 
-// eachSegment does the same harm to every segment file: which of them are in use is Bleve's business.
+// eachSegment damages every segment file in the same way, because only Bleve knows which of them are in use.
 func eachSegment(dir string, harm func(name string) error) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.zap"))
 	if err == nil && len(files) == 0 {

@@ -10,7 +10,7 @@ import (
 	bleve "github.com/blevesearch/bleve_index_api"
 )
 
-// failing is a store whose batches fail or not, each as its turn says.
+// failing is a store whose batches fail in given turns.
 type failing struct {
 	bleve.Index
 	turns chan error
@@ -55,8 +55,7 @@ func TestAFailedRoundLeavesNoRowTwice(t *testing.T) {
 	}
 }
 
-// TestTheMarkerIsWrittenAgain: the file that says that a state was stored is written later when it could not be at
-// once.
+// TestTheMarkerIsWrittenAgain: if the file that marks a stored state cannot be written, it is written later.
 func TestTheMarkerIsWrittenAgain(t *testing.T) {
 	dir := t.TempDir()
 	x := openAt(t, dir)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// zipfWords are words as a language has them; of questions, those that are not among the commonest fifty.
+// zipfWords returns n words with the distribution of a language, without the most common least words.
 func zipfWords(z *rand.Zipf, n int, least uint64) string {
 	var b strings.Builder
 	for range n {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// TestDecomposedLetters compares texts whose letters are composed with the same ones whose letters are not.
+// TestDecomposedLetters checks that texts with composed and with decomposed letters give the same terms.
 func TestDecomposedLetters(t *testing.T) {
 	for _, text := range []string{
 		"한국어를 배우는 값", "서울에서 만나요", "가각갂", "が ガ ぱ パーティー", "Người bạn của tôi ở đâu", "फ़ैसला क़लम लड़का के",
@@ -36,7 +36,7 @@ func finds(text, question string) bool {
 	return len(asked) > 0 && !slices.ContainsFunc(asked, func(term string) bool { return !has[term] })
 }
 
-// TestTextsInSeveralForms: either form of a text is found by the other.
+// TestTextsInSeveralForms: a text in either form is found by a question in the other.
 func TestTextsInSeveralForms(t *testing.T) {
 	for name, pairs := range map[string][][2]string{
 		"the long vowel of narrow kana": {{"ｻｰﾊﾞｰ", "サーバー"}},
@@ -70,7 +70,7 @@ func TestTextsInSeveralForms(t *testing.T) {
 	}
 }
 
-// TestDatesInNames: a date is known in a moment and in a name that have more.
+// TestDatesInNames: a date is recognised inside a longer moment and inside a name.
 func TestDatesInNames(t *testing.T) {
 	has := func(text, term string) bool {
 		return slices.ContainsFunc(Analyze(text), func(t Token) bool { return t.Term == term })

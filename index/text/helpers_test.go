@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tempDir is t.TempDir for rapid.
+// tempDir returns a temporary directory, like t.TempDir, which rapid lacks.
 func tempDir(t *rapid.T) string {
 	dir, err := os.MkdirTemp("", "text")
 	if err != nil {

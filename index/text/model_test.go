@@ -19,7 +19,7 @@ type Row struct {
 	Tag        Tag
 }
 
-// A model is the same index as plain maps: every row scored one by one.
+// A model is the same index as plain maps, which scores every row one by one.
 type model map[uint32]Row
 
 func (m model) search(q Query) []Hit {
@@ -95,7 +95,7 @@ func exactly(terms []string, df map[string]uint64) (out []modelTerm) {
 	return out
 }
 
-// widened replaces unknown terms by their substitutes, by a scan of every word of every row.
+// widened replaces unknown terms by their substitutes, found in a scan of all words of all rows.
 func (m model) widened(terms []string, df map[string]uint64, known map[string]bool, docs map[uint32]Document, in func(Row) bool, local bool, rows uint64) (out []modelTerm) {
 	asked := slices.Clone(terms)
 	changed := map[string]modelTerm{}
@@ -198,8 +198,7 @@ type modelSubstitute struct {
 	substitute
 }
 
-// lettersOff counts the letters that must be put in, left out, exchanged or swapped with the next one to make one
-// word of another.
+// lettersOff counts the letters to insert, delete, replace or swap with the next one to turn one word into the other.
 func lettersOff(a, b []rune) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {
@@ -264,7 +263,7 @@ func settle(t fataler, x *Index) {
 	}
 }
 
-// Apply is ApplyDocuments for texts that are not analysed yet.
+// Apply analyses texts and applies them with ApplyDocuments.
 func (x *Index) Apply(add []Row, del []uint32) error {
 	texts := make([]string, len(add))
 	for i, r := range add {
@@ -286,7 +285,7 @@ func find(t fataler, x *Index, q Query) []Hit {
 	return hits
 }
 
-// words makes texts whose words follow a steep distribution, as language does.
+// words returns a text whose words follow a steep distribution, as in a language.
 func words(r *rand.Rand, n, vocabulary int) string {
 	var b strings.Builder
 	for range n {

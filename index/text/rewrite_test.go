@@ -16,8 +16,8 @@ import (
 // bleveRaces is why the race detector does not see Rewrite.
 const bleveRaces = "Bleve's rewriting sets a number that its persister reads, without a lock"
 
-// TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the one that they became, are brought under the
-// next key while the index is searched and written; then the old key goes, and the index opens.
+// TestRewriteLeavesNoFileUnderAnOldKey: several segments, and then the single one merged from them, are rewritten
+// under the next key while the index is searched and written. Then the old key is dropped, and the index opens.
 func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 	suite.NotShort(t, bleveRaces)
 	t.Parallel()
@@ -87,8 +87,8 @@ func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 	}
 }
 
-// TestRewriteOfADamagedList: a page of the list of segments of an open index is damaged, then the index is rewritten.
-// Neither the process ends, nor is the index kept from being closed.
+// TestRewriteOfADamagedList: rewriting an open index with a damaged page in its list of segments neither ends the
+// process nor keeps the index from being closed.
 func TestRewriteOfADamagedList(t *testing.T) {
 	suite.NotShort(t, bleveRaces)
 	t.Parallel()

@@ -15,15 +15,15 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// waits reports whether Bleve's persister, which writes the list once when it begins, waits for something to do.
+// waits reports whether Bleve's persister, which writes the list once when it begins, is idle.
 func waits(x *Index) bool {
 	n, _ := x.store.(*scorch.Scorch).StatsMap()["TotPersistLoopWait"].(uint64)
 	return n > 0
 }
 
-// TestFlippedListOfSegmentsInUse flips bits of the list of segments under an open index, which then takes a batch. No
-// flip ends the process, or keeps the index from being closed. It is found by Verify, by the batch or by the next
-// start, or the index has all rows.
+// TestFlippedListOfSegmentsInUse flips bits of the list of segments under an open index, and then applies a batch. No
+// flip may end the process or keep the index from being closed. Verify, the batch or the next start finds the damage,
+// or the index has all rows.
 func TestFlippedListOfSegmentsInUse(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -24,8 +24,8 @@ func compressed(b []byte) int {
 	return out.Len()
 }
 
-// TestNothingReadableInAnEncryptedIndex plants words in an encrypted index and in a plain one next to it, through
-// merges and restarts under a new data key, and looks at every byte of every file.
+// TestNothingReadableInAnEncryptedIndex writes marked words to an encrypted index and to a plain one, with merges and
+// restarts under a new data key, and searches every byte of every file for them.
 func TestNothingReadableInAnEncryptedIndex(t *testing.T) {
 	t.Parallel()
 	dirs := map[bool]string{true: filepath.Join(t.TempDir(), "text"), false: filepath.Join(t.TempDir(), "text")}

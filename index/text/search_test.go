@@ -80,7 +80,7 @@ func TestTieRuleAndOrder(t *testing.T) {
 	}
 }
 
-// TestManyTerms asks for many more terms than are scored, and compares with the model.
+// TestManyTerms compares questions with many more terms than are scored with the model.
 func TestManyTerms(t *testing.T) {
 	x, m := openAt(t, ""), model{}
 	r := rand.New(rand.NewPCG(5, 6))
@@ -102,7 +102,7 @@ func TestManyTerms(t *testing.T) {
 	}
 }
 
-// TestWindows compares with the model where rows lie in several windows and come in no order, in the tail and in
+// TestWindows compares with the model if rows lie in several windows and arrive in no order, in the tail and in
 // segments.
 func TestWindows(t *testing.T) {
 	if testing.Short() {
@@ -221,8 +221,8 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestUnknownTerms: what stands for a word that no row has, in an index that is all tail, and in one on the disk
-// after a deletion.
+// TestUnknownTerms checks which words are searched in place of a word that no row has, in an index in memory, and in
+// one on disk after a deletion.
 func TestUnknownTerms(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		x := openAt(t, dir)
@@ -254,7 +254,7 @@ func TestUnknownTerms(t *testing.T) {
 	}
 }
 
-// TestTones asks for words that differ by their tones alone, in texts and questions with and without them.
+// TestTones checks questions and texts whose words differ only by their tones, written with and without them.
 func TestTones(t *testing.T) {
 	x := openAt(t, "")
 	for i, text := range []string{

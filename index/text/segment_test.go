@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// plainDoc presents a row as Bleve's own documents do: every field has a table of its terms.
+// plainDoc is a row in the form of Bleve's own documents: every field has a table of its terms.
 type plainDoc struct {
 	bleveDoc
 	fields []bleve.Field
@@ -67,8 +67,8 @@ func plain(p *part, r *tailRow) bleve.Document {
 	}}
 }
 
-// TestSegmentsAreBleves makes segments of random blocks, and Bleve makes them too: the bytes are the same up to the
-// list of fields, in which Bleve names kinds of index that no field has.
+// TestSegmentsAreBleves checks that this package and Bleve make the same segments of random blocks, byte by byte, up
+// to the list of fields. There Bleve names kinds of index that no field has.
 func TestSegmentsAreBleves(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// stalled is a Bleve that stands still, as it does behind its merges, until it is let go.
+// stalled is a Bleve that blocks, as it does during merges, until it is released.
 type stalled struct {
 	bleve.Index
 	waits chan struct{} // told of a batch that waits
@@ -29,7 +29,7 @@ func (s *stalled) Batch(b *bleve.Batch) error {
 	return s.Index.Batch(b)
 }
 
-// stallIndex stalls the Bleve of an index that was just opened: its indexer has not been woken yet.
+// stallIndex blocks the Bleve of a newly opened index, whose indexer has not been woken yet.
 func stallIndex(t *testing.T, x *Index) (s *stalled) {
 	s = &stalled{Index: x.store, waits: make(chan struct{}, 1), letGo: make(chan struct{})}
 	s.release = sync.OnceFunc(func() { close(s.letGo) })

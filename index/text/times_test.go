@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestTimesOf: a text that was written on Wednesday, 15 May 2024.
+// TestTimesOf checks which days a text refers to that is written on Wednesday, 15 May 2024.
 func TestTimesOf(t *testing.T) {
 	written := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for text, want := range map[string]struct {
@@ -104,7 +104,7 @@ func TestAsksWhen(t *testing.T) {
 	}
 }
 
-// TestLeapDays: a text that was written on 29 February.
+// TestLeapDays checks a text that is written on 29 February.
 func TestLeapDays(t *testing.T) {
 	written := time.Date(2024, 2, 29, 12, 0, 0, 0, time.UTC).UnixMicro()
 	for text, want := range map[string]string{
@@ -126,7 +126,7 @@ func TestLeapDays(t *testing.T) {
 	}
 }
 
-// TestDaysThatAMonthLacks: a question names a day that is not in every year, or in none.
+// TestDaysThatAMonthLacks checks questions about days that exist only in some years, or in none.
 func TestDaysThatAMonthLacks(t *testing.T) {
 	for _, c := range []struct {
 		asked, question, from, to string
@@ -151,7 +151,7 @@ func TestDaysThatAMonthLacks(t *testing.T) {
 	}
 }
 
-// TestMomentsInQuestions: the day of a moment is asked for, and numbers in other digits are read.
+// TestMomentsInQuestions: a question about a moment is about its day, and numbers may have other digits.
 func TestMomentsInQuestions(t *testing.T) {
 	now := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for question, want := range map[string]string{
@@ -170,7 +170,8 @@ func TestMomentsInQuestions(t *testing.T) {
 	}
 }
 
-// TestWordsThatAreOthersWithoutMarks: önce, há, março, dün and gün are other words where they have no marks.
+// TestWordsThatAreOthersWithoutMarks: önce, há, março, dün and gün name times, but the same letters without marks are
+// other words.
 func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 	written := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for _, text := range []string{"take the pill once a day", "we meet once a week", "Luca ha tre anni",
@@ -202,7 +203,7 @@ func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 	}
 }
 
-// TestTimesWithoutSpaces: a text that was written on Wednesday, 15 May 2024, in a script without spaces.
+// TestTimesWithoutSpaces checks texts in scripts without spaces, written on Wednesday, 15 May 2024.
 func TestTimesWithoutSpaces(t *testing.T) {
 	written := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for text, want := range map[string]string{
@@ -225,8 +226,8 @@ func TestTimesWithoutSpaces(t *testing.T) {
 	}
 }
 
-// TestDaysNamedByOthers: what was said and asked on Wednesday, 15 May 2024, of days that are named by another or by a
-// week.
+// TestDaysNamedByOthers checks days that are named by another day or by a week, in texts and questions of Wednesday,
+// 15 May 2024.
 func TestDaysNamedByOthers(t *testing.T) {
 	now := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for said, want := range map[string]string{

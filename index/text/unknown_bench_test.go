@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lettered makes a word of letters alone from a number.
+// lettered returns a word that has only letters, made from a number.
 func lettered(n int) string {
 	var b []byte
 	for n += 26 * 26 * 26; n > 0; n /= 26 {
@@ -14,7 +14,7 @@ func lettered(n int) string {
 	return string(b)
 }
 
-// BenchmarkUnknown asks for a word that no row has, among 20,000 rows.
+// BenchmarkUnknown searches 20,000 rows for a word that no row has.
 func BenchmarkUnknown(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 8))
 	x := openAt(b, b.TempDir())

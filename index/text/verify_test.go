@@ -17,7 +17,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// rests is a context that counts the rests of Verify, for each of them asks for Done, and does something in them.
+// rests is a context that counts the pauses of Verify, each of which calls Done, and calls then in each.
 type rests struct {
 	context.Context
 	n    int
@@ -65,8 +65,8 @@ func TestVerifyRestsWithinAFile(t *testing.T) {
 	}
 }
 
-// TestAMergeCarriesNoDamageOver: a merge does not begin with a damaged segment. It says so, and the file stays as it
-// is, for Verify to find it.
+// TestAMergeCarriesNoDamageOver: a merge rejects a damaged segment with an error, and leaves the file unchanged for
+// Verify to find.
 func TestAMergeCarriesNoDamageOver(t *testing.T) {
 	t.Parallel()
 	dir, told := filepath.Join(t.TempDir(), "ix"), make(chan error, 1)

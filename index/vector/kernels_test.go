@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestKernelsAgree: the portable inner loops and this processor's add up the same, for every dimension's padding.
+// TestKernelsAgree: the portable inner loops and those of this processor return the same sums, for all paddings of
+// dimensions.
 func TestKernelsAgree(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
@@ -77,7 +78,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestPacking: a store whose rows die gives its memory back and answers as before, also while rows come back.
+// TestPacking: a store frees the memory of dead rows and answers as before, also while rows come back.
 func TestPacking(t *testing.T) {
 	const dim, n = 64, 30_000
 	cloud := newCloud(dim, 40, .6)
@@ -126,7 +127,7 @@ func TestPacking(t *testing.T) {
 	alike()
 }
 
-// Bytes is about what the store holds in memory.
+// Bytes returns about how many bytes the store holds in memory.
 func (s *Store) Bytes() (n int) {
 	for _, b := range *s.blocks.Load() {
 		if b != nil {

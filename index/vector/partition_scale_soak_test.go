@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestPartitionsAtScale measures what partitions gain with CAIRN_VECTORS (1,000,000) rows of CAIRN_DIM (64) dimensions
-// in 5,000 clusters, and what they cost: to learn, to assign.
+// TestPartitionsAtScale measures the gain and the cost of partitions, to learn them and to assign rows, with
+// CAIRN_VECTORS (1,000,000) rows of CAIRN_DIM (64) dimensions in 5,000 clusters.
 func TestPartitionsAtScale(t *testing.T) {
 	n, dim := 1_000_000, 64
 	for name, to := range map[string]*int{"CAIRN_VECTORS": &n, "CAIRN_DIM": &dim} {

@@ -75,8 +75,9 @@ func TestPartitionsFindTheNearest(t *testing.T) {
 	}
 }
 
-// TestPartitionedStoresAnswerAlike: rows that came before the centroids and after, in any order, with others deleted
-// meanwhile, by any number of goroutines and with any inner loops, give one answer to the bit.
+// TestPartitionedStoresAnswerAlike: stores with the same rows give answers with the same bits, whether rows came
+// before or after the centroids, in any order, with deletions in between, from any number of goroutines and with any
+// inner loops.
 func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -127,8 +128,8 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 	}
 }
 
-// TestRowsAmong: lists of the rows that a filter leaves, with others, with some twice and with such as are gone,
-// change no answer; where the filter leaves few rows, these are all compared.
+// TestRowsAmong: a list of the rows that pass a filter changes no answer, also if it has other rows, repeated rows or
+// deleted rows. If few rows pass the filter, all of them are compared.
 func TestRowsAmong(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
@@ -175,8 +176,8 @@ func TestRowsAmong(t *testing.T) {
 	}
 }
 
-// TestPartitionIsWholeNumbers: centroids without length, and as long as can be, are as good as any: a row belongs to
-// the first of equals.
+// TestPartitionIsWholeNumbers: centroids may have length zero or the maximum. A row belongs to the first of equally
+// near centroids.
 func TestPartitionIsWholeNumbers(t *testing.T) {
 	for _, dim := range []int{1, 8192} {
 		s := New(dim)
@@ -209,7 +210,7 @@ func TestPartitionIsWholeNumbers(t *testing.T) {
 	}
 }
 
-// TestPartitionOfAnother: a partition of another dimension divides nothing.
+// TestPartitionOfAnother: a partition of another dimension is ignored.
 func TestPartitionOfAnother(t *testing.T) {
 	s := New(4)
 	for name, p := range map[string]*Partition{
@@ -227,7 +228,8 @@ func TestPartitionOfAnother(t *testing.T) {
 	}
 }
 
-// TestOrderOfPartitions: all are given, the nearest first and of equals the one with the lower number.
+// TestOrderOfPartitions: all partitions are returned, the nearest first, and of equally near ones the one with the
+// lower number.
 func TestOrderOfPartitions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	near := make([]int64, 300)
@@ -245,8 +247,8 @@ func TestOrderOfPartitions(t *testing.T) {
 	}
 }
 
-// BenchmarkPartitions compares looking at all codes with looking at some partitions: CAIRN_VECTORS (200,000) rows of
-// CAIRN_DIM (384) numbers in clusters of 200, all of them and a tenth.
+// BenchmarkPartitions compares a search of all codes with a search of some partitions: CAIRN_VECTORS (200,000) rows
+// of CAIRN_DIM (384) numbers in clusters of 200, without a filter and with one that a tenth passes.
 func BenchmarkPartitions(b *testing.B) {
 	n, dim := 200_000, 384
 	for name, to := range map[string]*int{"CAIRN_VECTORS": &n, "CAIRN_DIM": &dim} {

@@ -172,8 +172,8 @@ func TestFindsTheNearest(t *testing.T) {
 	}
 }
 
-// TestOriginalsAreReadInOrder: originals are read in the order of rows, which is cheaper on a disk, and the answer is
-// the one of comparing all.
+// TestOriginalsAreReadInOrder: originals are read in the order of rows, which is cheaper on a disk, and the answer
+// equals that of comparing all rows.
 func TestOriginalsAreReadInOrder(t *testing.T) {
 	cloud := newCloud(64, 20, .5)
 	s := fill(64, 3000, cloud)
@@ -365,8 +365,8 @@ func BenchmarkDot(b *testing.B) {
 	}
 }
 
-// TestOriginalsOnlyWhereInDoubt: the nearest ten are those of an exact search, although most of the forty rows that
-// may be compared by their originals are decided without them.
+// TestOriginalsOnlyWhereInDoubt: the ten nearest are those of an exact search, although most of the forty candidates
+// are decided without their originals.
 func TestOriginalsOnlyWhereInDoubt(t *testing.T) {
 	c := newCloud(64, 100, .5)
 	s := fill(64, 5000, c)

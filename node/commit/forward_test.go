@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestForwardedOutcome: an outcome comes back from the leader as it was.
+// TestForwardedOutcome: a forwarded outcome comes back from the leader unchanged.
 func TestForwardedOutcome(t *testing.T) {
 	for _, want := range []forwarded{
 		{},
@@ -28,11 +28,11 @@ func TestForwardedOutcome(t *testing.T) {
 	}
 }
 
-// TestNothingEntersThatMayNotBeStored: what a member forwards is held to what may be stored before every disk of the
-// cluster has it.
+// TestNothingEntersThatMayNotBeStored: the leader checks forwarded entries before they reach any disk, and rejects
+// those that must not be stored.
 func TestNothingEntersThatMayNotBeStored(t *testing.T) {
 	t.Parallel()
-	m := leader(t, nil)
+	m := startLeader(t, nil)
 	m.propose(t, remember("first"))
 	before := m.raft.Status().LastIndex
 	for _, op := range []oplog.Op{

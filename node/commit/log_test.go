@@ -24,7 +24,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// peers answers other members with this node's log, as the service of a node does.
+// peers answers other members from this node's log, as the service of a node does.
 type peers struct{ *Log }
 
 func (p peers) Forward(ctx context.Context, from uint32, m wire.Forward) ([]byte, error) {
@@ -35,14 +35,14 @@ func (peers) Peer(context.Context, wire.Frame) (wire.Frame, error) {
 	return wire.Frame{}, errors.New("nothing else is asked here")
 }
 
-// member is a Log with what a node puts around it: state, index and raft.
+// member is a Log with the parts of a node around it: state, index and raft.
 type member struct {
 	*Log
 	state    *state.State
 	observed atomic.Uint64 // the last index that Observe was told of
 }
 
-// open starts a member, which leads when cfg names no peers. change may set what the Log works with.
+// open starts a member, which leads if cfg names no peers. change may change the options of the Log.
 func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	t.Helper()
 	dir := t.TempDir()
@@ -109,8 +109,8 @@ func (m *member) note(outcomes []oplog.Outcome) {
 	}
 }
 
-// leader is a member that leads a cluster of one and has a name for it.
-func leader(t *testing.T, change func(*Options)) *member {
+// startLeader starts a member that leads its own cluster of one, and creates the cluster.
+func startLeader(t *testing.T, change func(*Options)) *member {
 	t.Helper()
 	m := open(t, raft.Config{Alone: true, Addr: "127.0.0.1:0"}, change)
 	suite.Eventually(t, "a leader of a cluster of one", m.Leads)
@@ -132,11 +132,11 @@ func remember(rid string) oplog.Entry {
 		Namespace: "default", Created: 1}}}}
 }
 
-// TestAnEntryIsReadable: the outcome names an index; who waits for it reads the entry, was told of it by the feed, and
-// the observer had it before.
+// TestAnEntryIsReadable: the outcome of a proposal names an index. After waiting for it, a reader finds the entry,
+// the feed has reported it, and before that the observer had it.
 func TestAnEntryIsReadable(t *testing.T) {
 	t.Parallel()
-	m := leader(t, nil)
+	m := startLeader(t, nil)
 	sub := m.Subscribe()
 	defer sub.Close()
 	o := m.propose(t, remember("m1"))
@@ -168,10 +168,10 @@ func TestAnEntryIsReadable(t *testing.T) {
 	}
 }
 
-// TestAuditSharesTheEntry: what the caller's node adds is in the log with the change, in one entry.
+// TestAuditSharesTheEntry: the audit rows of the caller's node are in the same log entry as the change.
 func TestAuditSharesTheEntry(t *testing.T) {
 	t.Parallel()
-	m := leader(t, func(o *Options) {
+	m := startLeader(t, func(o *Options) {
 		o.Audit = func(by access.Asker, _ oplog.DB, ops []oplog.Op) (kept, rows []oplog.Op) {
 			return ops, []oplog.Op{&oplog.Audit{By: by.By, What: "test", Node: by.Node, At: 1}}
 		}
@@ -192,8 +192,8 @@ func TestAuditSharesTheEntry(t *testing.T) {
 	}
 }
 
-// TestForwardedEntriesAreChecked: what another member sends is decoded before it enters the log, and names no other
-// member's address.
+// TestForwardedEntriesAreChecked: an entry from another member is decoded before it enters the log, and must not name
+// another member's address.
 func TestForwardedEntriesAreChecked(t *testing.T) {
 	t.Parallel()
 	foreign, err := oplog.Entry{Ops: []oplog.Op{&oplog.Advertise{Node: 3, Wire: "127.0.0.1:1"}}}.Encode()
@@ -219,8 +219,8 @@ func TestForwardedEntriesAreChecked(t *testing.T) {
 	}
 }
 
-// TestASlowSubscriberLosesItsPlace: the feed waits for no subscriber; the channel of one that takes nothing is closed,
-// and one that keeps up misses nothing.
+// TestASlowSubscriberLosesItsPlace: the feed does not wait for subscribers. It closes the channel of a subscriber
+// that receives nothing, and a subscriber that keeps up misses nothing.
 func TestASlowSubscriberLosesItsPlace(t *testing.T) {
 	t.Parallel()
 	f := newFeed()

@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestASnapshotThatIsNotSummedIsRefused: a leader whose rows were altered below its Sum sends a snapshot. The member
-// keeps what it has, runs on, and counts it.
+// TestASnapshotThatIsNotSummedIsRefused: a leader whose rows were altered without its Sum sends a snapshot. The
+// member rejects it, keeps its own state, continues, and counts the rejection.
 func TestASnapshotThatIsNotSummedIsRefused(t *testing.T) {
 	t.Parallel()
 	sender, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
@@ -42,7 +42,7 @@ func TestASnapshotThatIsNotSummedIsRefused(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	m := leader(t, nil)
+	m := startLeader(t, nil)
 	was, _ := m.state.Applied()
 	if err := m.machine.Restore(&altered); !errors.Is(err, state.ErrNotSummed) {
 		t.Errorf("got %v", err)

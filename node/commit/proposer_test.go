@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestARecordFitsAFrame: entries share a record as long as it stays short enough to be sent; the one too many begins
-// the next.
+// TestARecordFitsAFrame: entries share a record while it is short enough to be sent. The entry that would make it too
+// long begins the next record.
 func TestARecordFitsAFrame(t *testing.T) {
 	t.Parallel()
 	p := newProposer(nil, nil, nil)
@@ -23,12 +23,12 @@ func TestARecordFitsAFrame(t *testing.T) {
 	}
 }
 
-// TestEntriesShareARecord: an entry that comes alone is a record of its own, with no other entry awaited. Those that
-// come while records are under way are one: in the log, as a batch of the state, as a step of the index, and to
-// subscribers.
+// TestEntriesShareARecord: an entry that arrives alone becomes its own record at once. Entries that arrive while
+// records are being committed share one record, and are one batch of the state, one step of the index and one batch
+// for subscribers.
 func TestEntriesShareARecord(t *testing.T) {
 	t.Parallel()
-	m := leader(t, nil)
+	m := startLeader(t, nil)
 	first := m.propose(t, remember("first"))
 	sub := m.Subscribe()
 	defer sub.Close()

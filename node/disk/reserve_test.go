@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestAReserveThatCannotBeMade: where a quota, or anything else, keeps the file from being made, that is tried again
-// and logged once a minute, and not each time that the space is measured.
+// TestAReserveThatCannotBeMade: if the reserve file cannot be created, for example because of a quota, that is
+// retried and logged once a minute, not at each measurement of space.
 func TestAReserveThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

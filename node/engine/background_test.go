@@ -14,11 +14,11 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestTheLeaderTidiesUp: tiers follow the database's policies, sessions that no client ended are ended by the log's
+// TestTheLeaderTidiesUp: tiers follow the database's policies, and sessions without an end are ended by the log's
 // time.
 func TestTheLeaderTidiesUp(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	s := n.Service()
 	ctx := t.Context()
 	old := time.Now().Add(-48 * time.Hour)
@@ -62,13 +62,13 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	}
 }
 
-// TestStatsCostTheSameHoweverMuchThereIs: they are read from counters.
+// TestStatsCostTheSameHoweverMuchThereIs: stats are read from counters, whatever the number of rows.
 func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: compares costs, which the race detector falsifies")
 	}
-	n, c := alone(t)
+	n, c := startSingle(t)
 	s := n.Service()
 	cost := func() float64 { // the least: what the node does next to it counts too
 		least := math.Inf(1)

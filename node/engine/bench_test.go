@@ -10,7 +10,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// BenchmarkDraft makes the operation of one memory, with the digest that stands for it under its key.
+// BenchmarkDraft measures making the operation of one memory, with the digest for its idempotency key.
 func BenchmarkDraft(b *testing.B) {
 	st, err := state.Open(filepath.Join(b.TempDir(), "state"), state.Options{})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // where they have no room together, and says so.
 func TestAListOfContradictionsHasRoom(t *testing.T) {
 	t.Parallel()
-	n, owner := alone(t)
+	n, owner := startSingle(t)
 	const pairs = 20
 	remember := func(rid, text string) oplog.Op {
 		return &oplog.Remember{Content: oplog.Content{RID: rid, Text: text, Namespace: "default", Created: 1}}

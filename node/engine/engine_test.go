@@ -11,8 +11,8 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// alone is a node of one, with what it does by itself as it is by default, or as given.
-func alone(t testing.TB, background ...engine.Background) (*node.Node, api.Caller) {
+// startSingle starts a single node, with the default background work or the given one, and returns it with a caller.
+func startSingle(t testing.TB, background ...engine.Background) (*node.Node, api.Caller) {
 	t.Helper()
 	cfg := node.Config{Home: filepath.Join(t.TempDir(), "h"),
 		Addresses: node.Addresses{Wire: "127.0.0.1:0", HTTP: "127.0.0.1:0", Cluster: "127.0.0.1:0"}, Seams: node.Seams{NoSync: true},

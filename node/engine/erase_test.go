@@ -13,11 +13,11 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// TestAnImportBringsNoErasedText: an export may have the text of an erased memory as an earlier revision of another
-// memory. The import rejects that one.
+// TestAnImportBringsNoErasedText: an export may contain the text of an erased memory as an earlier revision of
+// another memory. The import rejects that memory.
 func TestAnImportBringsNoErasedText(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	erased(t, n, c, "the code is 2222")
 	line := `{"type":"memory","text":"the code changes","extractor":1,"updated_at":2,"last_access":2,"revision":1,` +
 		`"revisions":[{"revision":0,"text":"The code  is 2222","until":2}]}` + "\n"
@@ -30,10 +30,10 @@ func TestAnImportBringsNoErasedText(t *testing.T) {
 	}
 }
 
-// TestErasingANameSaysThatThereIsMore: a name in more relations than one request erases is not called erased.
+// TestErasingANameSaysThatThereIsMore: a name in more relations than one request erases is not reported as erased.
 func TestErasingANameSaysThatThereIsMore(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	var lines strings.Builder
 	for i := range 1001 {
 		fmt.Fprintf(&lines, `{"type":"edge","src":"Ada","dst":"guest %d","rel_type":"met"}`+"\n", i)
@@ -55,11 +55,10 @@ func TestErasingANameSaysThatThereIsMore(t *testing.T) {
 	}
 }
 
-// TestAResolutionBringsNoErasedText: a resolution whose new text was erased is rejected for that, before it is in the
-// log.
+// TestAResolutionBringsNoErasedText: a resolution with an erased text is rejected before it enters the log.
 func TestAResolutionBringsNoErasedText(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	erased(t, n, c, "the code is 2222")
 	now := oplog.At(time.Now())
 	x := oplog.ConflictRow{ID: "x", A: stored(t, n, c, api.Draft{Text: "it is old"}), B: stored(t, n, c, api.Draft{Text: "it is new"}),

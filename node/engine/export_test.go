@@ -30,25 +30,25 @@ func (s *Service) Marks(ctx context.Context, db oplog.DB, text string) ([]oplog.
 		&oplog.Memory{Content: oplog.Content{RID: "new", Text: text, Namespace: "default", Created: now}}, now, now)
 }
 
-// ThinkAlone is a round that the leader makes by itself.
+// ThinkAlone runs one background round of the leader.
 func (s *Service) ThinkAlone(ctx context.Context, c api.Caller) error {
 	return s.thinker.RunBackground(ctx, c)
 }
 
-// Abandon gives up sessions that were not ended.
+// Abandon ends the sessions that no client has ended.
 func (s *Service) Abandon(ctx context.Context, c api.Caller) error { return s.abandon(ctx, c) }
 
-// WaitIndexed waits until all that was applied is found.
+// WaitIndexed waits until searches find everything that was applied.
 func (s *Service) WaitIndexed(ctx context.Context) error {
 	return s.commit.WaitIndexed(ctx, s.commit.Applied())
 }
 
-// Returned notes what a recall has returned.
+// Returned records the hits of a recall.
 func (s *Service) Returned(db oplog.DB, hits []index.Hit, at time.Time) {
 	s.reinforcer.noteRecall(db, hits, at)
 }
 
-// Flush has what was noted go through the log now.
+// Flush makes the reinforcer write the recorded hits to the log now.
 func (s *Service) Flush() {
 	select {
 	case s.reinforcer.kick <- struct{}{}:

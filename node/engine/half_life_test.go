@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestHalfLivesStayTheSame: a half-life that is read in hours, and stored again from that, as peers and imports do,
-// is the same. It stays within its bounds.
+// TestHalfLivesStayTheSame: a half-life that is read in hours and stored again, as peers and imports do, does not
+// change. It stays within its bounds.
 func TestHalfLivesStayTheSame(t *testing.T) {
 	t.Parallel()
 	stored := func(hours float64) float64 {

@@ -10,10 +10,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestWhatIsHeldIsReleasedFirst: a move, a merge and a split of a memory in quarantine say why they are rejected.
+// TestWhatIsHeldIsReleasedFirst: a move, merge or split of a memory in quarantine is rejected with that reason.
 func TestWhatIsHeldIsReleasedFirst(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	other := stored(t, n, c, api.Draft{Text: "tea is green"})
 	distrusted := c
 	distrusted.Policy.Quarantine = oplog.TrustWeb
@@ -28,11 +28,11 @@ func TestWhatIsHeldIsReleasedFirst(t *testing.T) {
 	}
 }
 
-// TestNoPastRecallHasWhatWasHeld: a memory that left quarantine by being forgotten, or expired there, was in no answer,
-// and is in none as of a time when it was there.
+// TestNoPastRecallHasWhatWasHeld: a memory that was forgotten or expired in quarantine is not in an answer about the
+// time when it was there.
 func TestNoPastRecallHasWhatWasHeld(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	distrusted := c
 	distrusted.Policy.Quarantine = oplog.TrustWeb
 	var forgotten []string

@@ -10,13 +10,13 @@ import (
 	"github.com/cairndb/cairn/node/nodetest"
 )
 
-// TestImportIsBoundedByBytes: a node that leads holds no more of the texts than one that catches up, however fast they
-// come.
+// TestImportIsBoundedByBytes: a leader holds no more bytes of imported texts than a node that catches up, however
+// fast they arrive.
 func TestImportIsBoundedByBytes(t *testing.T) {
 	if os.Getenv("CAIRN_TEXTS") == "" {
 		t.Skip("no CAIRN_TEXTS: few texts prove nothing here, and many take minutes")
 	}
-	n, c := alone(t)
+	n, c := startSingle(t)
 	s := n.Service()
 	words := nodetest.NewProse()
 	nodetest.GrowsBy(t, nodetest.IndexingGrows, func() {

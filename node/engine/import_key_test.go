@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestAnImportsKeyIsOfItsRelations: an import of other relations under a key that was used is rejected, and not
-// answered as the first one without a word. The same import can be repeated.
+// TestAnImportsKeyIsOfItsRelations: an import of other relations under a used idempotency key is rejected, not
+// answered with the first result. The same import can be repeated.
 func TestAnImportsKeyIsOfItsRelations(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	load := func(src string) (*api.Imported, error) {
 		line := `{"type":"edge","src":"` + src + `","dst":"Boole","rel_type":"knows"}` + "\n"
 		return api.Import.Do(t.Context(), n.Host(), c, &api.ImportRequest{Key: "k", Lines: strings.NewReader(line)})

@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestTheNewerOfTwoAboutTheSame: of two statements about the same the newer is first where it answers about as well,
-// and the older one is marked. Others stay where they are, unmarked.
+// TestTheNewerOfTwoAboutTheSame: of two statements about the same subject with similar scores, the newer is first and
+// the older is marked. Other memories keep their places, unmarked.
 func TestTheNewerOfTwoAboutTheSame(t *testing.T) {
 	t.Parallel()
 	const day = oplog.Time(24 * 3600 * 1e6)

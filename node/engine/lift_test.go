@@ -34,7 +34,7 @@ func TestLifted(t *testing.T) {
 	}
 }
 
-// TestRelifted: a merge into the metadata changes the attributes that were lifted from it, and none that a client gave.
+// TestRelifted: a merge into the metadata changes the attributes lifted from it, but not those that a client set.
 func TestRelifted(t *testing.T) {
 	t.Parallel()
 	names := []string{"project", "n"}

@@ -14,8 +14,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestNoListEndsSilently: in a database that has more rows than a list may look at, every list that is not complete
-// says so, and what has a cursor is complete at the end of it.
+// TestNoListEndsSilently: in a database with more rows than a list reads, every incomplete list says so, and
+// following its cursor gives the complete list.
 func TestNoListEndsSilently(t *testing.T) {
 	t.Parallel()
 	n, owner := alone(t)
@@ -198,7 +198,7 @@ func TestNoListEndsSilently(t *testing.T) {
 	}
 }
 
-// bounded asks for a list and returns what it says of its completeness.
+// bounded returns a function that requests a list and returns what the answer says about its completeness.
 func bounded[Q, A any](op api.Of[Q, A], d api.Door, c api.Caller, q *Q, of func(*A) api.Bounded) func() (api.Bounded, error) {
 	return func() (api.Bounded, error) {
 		a, err := op.Do(context.Background(), d, c, q)
@@ -209,8 +209,8 @@ func bounded[Q, A any](op api.Of[Q, A], d api.Door, c api.Caller, q *Q, of func(
 	}
 }
 
-// TestTheQuarantineOfOthers: a page of the quarantine that looks at no more than other namespaces' memories is empty,
-// and leads to those of its own. Its cursors name no memory, and an id is a cursor as well.
+// TestTheQuarantineOfOthers: a page of the quarantine for which only other namespaces' memories were read is empty,
+// and its cursor leads to the caller's own. A cursor names no memory, and an id is accepted as a cursor.
 func TestTheQuarantineOfOthers(t *testing.T) {
 	t.Parallel()
 	n, owner := alone(t)

@@ -35,10 +35,11 @@ func replace(t testing.TB, n *node.Node, c api.Caller, rid, attributes string) e
 	return err
 }
 
-// TestRecallOfThePastFiltersByThen: a memory passes by the attributes that it had, whatever it has now.
+// TestRecallOfThePastFiltersByThen: a filter of a recall of the past applies to the attributes that a memory had
+// then.
 func TestRecallOfThePastFiltersByThen(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	was := with(t, n, c, "the harbour is closed", `{"state":"open"}`)
 	is := with(t, n, c, "the harbour is dredged", `{"state":"done"}`)
 	then := time.Now()
@@ -60,11 +61,11 @@ func TestRecallOfThePastFiltersByThen(t *testing.T) {
 	}
 }
 
-// TestForgettingByFilter: while memories are corrected, what a filter forgets passed it at that place of the log. One
-// whose correction was acknowledged is there, and any other is forgotten.
+// TestForgettingByFilter: while memories are corrected, a filter forgets only those that pass it at its place in the
+// log. A memory with an acknowledged correction remains, and every other is forgotten.
 func TestForgettingByFilter(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	var rids []string
 	for i := range 60 {
 		rids = append(rids, with(t, n, c, fmt.Sprint("a note ", i), `{"state":"old"}`))
@@ -118,10 +119,10 @@ func TestForgettingByFilter(t *testing.T) {
 	}
 }
 
-// TestEventsByFilter: a subscriber with a filter hears of the memories that pass it, and of nothing else.
+// TestEventsByFilter: a subscriber with a filter gets events of the memories that pass it, and no others.
 func TestEventsByFilter(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	sub, err := api.Events.Do(t.Context(), n.Host(), c, &api.EventsRequest{Filter: field.Map(`{"project":"atlas"}`)})
 	if err != nil {
 		t.Fatal(err)

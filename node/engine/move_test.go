@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestAMovePassesOverWhatExpires: a memory that expires after a move has found it below its key, and before the move is
-// applied, does not reject the move of the others. Without writes the state does not know that its time is over.
+// TestAMovePassesOverWhatExpires: a memory that expires between the begin of a move and its application does not make
+// the move of the others fail. Without writes the state does not notice the expiry.
 func TestAMovePassesOverWhatExpires(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	expires := time.Now().Add(time.Second)
 	put := func(key string, d api.Draft) {
 		t.Helper()

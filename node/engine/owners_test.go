@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestOwnersKeepTheirOwn: think merges duplicates of one owner, and none of two: each would lose its memory, and others
-// would see it.
+// TestOwnersKeepTheirOwn: think merges duplicates of one owner, but not of two, because each owner would lose a
+// memory that others would then see.
 func TestOwnersKeepTheirOwn(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	now := oplog.At(time.Now())
 	for rid, owner := range map[string]string{"a": "Ada", "b": "Ada", "c": "Grace"} {
 		if err := n.Service().Propose(t.Context(), c, &oplog.Remember{Content: oplog.Content{RID: rid, Owner: owner, Namespace: "default",

@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestAStreamedAnswerStaysInItsNamespaces: a memory of an answer that is being sent is moved to a namespace that the
-// asker may not read, or does not ask for.
+// TestAStreamedAnswerStaysInItsNamespaces: a memory that is moved, while the answer is sent, to a namespace that the
+// caller may not read or did not ask for is left out.
 func TestAStreamedAnswerStaysInItsNamespaces(t *testing.T) {
 	t.Parallel()
-	n, owner := alone(t)
+	n, owner := startSingle(t)
 	bound := owner
 	bound.Spaces = oplog.Spaces{"agents/billing"}
 	answers := map[string]*api.Recalled{}
@@ -61,11 +61,11 @@ func TestAStreamedAnswerStaysInItsNamespaces(t *testing.T) {
 	}
 }
 
-// TestAStreamedAnswerPassesItsFilter: while an answer with a filter is sent, memories get other attributes, or are no
-// longer searchable. The rest of the answer does not have them.
+// TestAStreamedAnswerPassesItsFilter: while a filtered answer is sent, memories get other attributes or become
+// unsearchable. The rest of the answer leaves them out.
 func TestAStreamedAnswerPassesItsFilter(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	kept := with(t, n, c, "mend the violin", `{"state":"open"}`)
 	done := with(t, n, c, "mend the violin case", `{"state":"open"}`)
 	hidden := with(t, n, c, "mend the violin bow", `{"state":"open"}`)

@@ -8,8 +8,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestALongQuestionIsNotKept: the table has thousands of questions, so one that is long only before it is folded has no
-// place in it either.
+// TestALongQuestionIsNotKept: the table holds thousands of questions, so a question that is too long before it is
+// folded is not kept either.
 func TestALongQuestionIsNotKept(t *testing.T) {
 	t.Parallel()
 	log := newQuestionLog()

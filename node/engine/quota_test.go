@@ -8,11 +8,11 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestAFullDatabaseAnswersWhatItStored: what was stored before the database was full can be repeated under its key, and
-// two memories of a full database can be merged into one.
+// TestAFullDatabaseAnswersWhatItStored: in a full database, writes from before can be repeated under their keys, and
+// two memories can be merged into one.
 func TestAFullDatabaseAnswersWhatItStored(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	if err := n.Service().Propose(t.Context(), c, &oplog.SetQuota{DB: c.DB, MaxMemories: 5}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// TestReinforcementIsBounded: what is not written yet is bounded.
+// TestReinforcementIsBounded: the number of recorded hits that are not written yet is bounded.
 func TestReinforcementIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newReinforcer(&Service{})

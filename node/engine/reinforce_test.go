@@ -15,7 +15,7 @@ import (
 // TestAMillionHitsAreFewEntries: reinforcement goes through the log in batches, and every hit counts once.
 func TestAMillionHitsAreFewEntries(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	s := n.Service()
 	const rows, hits = 2000, 1_000_000
 	var drafts []api.Draft

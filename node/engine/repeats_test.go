@@ -7,11 +7,11 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestRepeatsAfterTheirParentIsGone: a task under a parent and the outcome of a skill were stored under idempotency
-// keys. Repeated after the parent and the skill are gone, they get their answers again; new ones are rejected.
+// TestRepeatsAfterTheirParentIsGone: a task under a parent and an outcome of a skill, stored under idempotency keys,
+// can be repeated after the parent and the skill are gone and get the same answers. New ones are rejected.
 func TestRepeatsAfterTheirParentIsGone(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	host := n.Host()
 	parent, err := api.AddTask.Do(t.Context(), host, c, &api.AddTaskRequest{Title: "move house", Status: "open", Priority: "low"})
 	if err != nil {

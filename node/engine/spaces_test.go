@@ -17,8 +17,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// bound holds the requests of a token that is bound to agents/billing: a value for each field that a request must have,
-// and for those that make its answer show more.
+// bound holds the requests of a token that is bound to agents/billing: values for required fields, and for fields
+// that make the answer show more.
 var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "true", "explain": "true", "min_score": "0",
 	"top_k": "100", "name": `"Shared"`, "entity": `"Shared"`,
 	"status": `"all"`, "days": "30", "verbose": "true", "full": "true", "include_gaps": "true", "key": `"/k"`,
@@ -29,7 +29,7 @@ var bound = map[string]string{"query": `"who drinks tea"`, "skip_reinforce": "tr
 	"dst": `"Wordagents/billing"`, "alias": `"Sha"`,
 	"canonical_name": `"Shared"`, "strategy": `"dismiss"`, "verb": `"act"`, "relevant": "true", "max_tokens": "10000", "metadata": `{}`}
 
-// bounds are the values for some operations where another one is asked of them.
+// bounds holds values for fields of single operations, in place of those of bound.
 var bounds = map[string]string{"stale days": "1", "upcoming days": "7", "entity days": "0",
 	"session id": `"sWordagents/billing"`, "session_start session_id": `"own"`, "session_end id": `"own"`,
 	"resolve_conflict id": `"cWordagents/billing"`, "trigger_move id": `"tWordagents/billing"`, "rename to": `"/l"`,
@@ -43,8 +43,8 @@ var bounds = map[string]string{"stale days": "1", "upcoming days": "7", "entity 
 	"ids short": `["agents/billing-1","agents/billing2","#1","#9"]`, "ids rids": `["agents/billing-1","default-1"]`,
 	"values attribute": `"of"`, "conflicts entity": "", "forget_matching filter": `{"@namespace":"agents/billing/eu"}`}
 
-// ofBound is a request of the bound token; more are fields beside, as JSON.
-func ofBound(t *testing.T, op *api.Op, more map[string]string) any {
+// boundRequest returns a request of the bound token for an operation. more has further fields as JSON.
+func boundRequest(t *testing.T, op *api.Op, more map[string]string) any {
 	t.Helper()
 	given, takes := map[string]json.RawMessage{}, op.Takes()
 	for _, f := range takes {
@@ -66,8 +66,8 @@ func ofBound(t *testing.T, op *api.Op, more map[string]string) any {
 	return request
 }
 
-// said is all that an answer tells: streams are read to their ends. What is of the log or the moment is left out.
-func said(t *testing.T, answer any) string {
+// answerText returns the whole answer as text, with streams read to their ends, and without log positions and times.
+func answerText(t *testing.T, answer any) string {
 	t.Helper()
 	b, err := json.Marshal(answer)
 	if err != nil {
@@ -93,7 +93,7 @@ func said(t *testing.T, answer any) string {
 	return strings.Join(lines, "\n")
 }
 
-// timeless rounds numbers, because scores fade, and leaves out positions and times of the log.
+// timeless rounds numbers, because scores fade, and leaves out log positions and times.
 func timeless(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -114,18 +114,18 @@ func timeless(v any) any {
 	return v
 }
 
-// takesField reports whether a request has a field of a name.
+// takesField reports whether an operation has a field with this name.
 func takesField(op *api.Op, name string) bool {
 	return slices.ContainsFunc(op.Takes(), func(f field.Field) bool { return f.Name == name && !f.Idle })
 }
 
-// TestATokenStaysInItsNamespaces asks every operation of the table with a token that is bound to agents/billing,
-// before and after others have stored all that there is in agents/billing2 and default: no answer differs, neither in
-// what it tells nor in a count or a score. What names their namespace is rejected, what names something of theirs by
-// its id is not found, and what cannot be held apart is rejected whole.
+// TestATokenStaysInItsNamespaces calls every operation with a token that is bound to agents/billing, before and after
+// others store every kind of data in agents/billing2 and default. No text, count or score of an answer may differ. A
+// request that names their namespace is denied, one with an id of their data gets "not found", and an operation whose
+// answers cannot be limited to a namespace is denied altogether.
 func TestATokenStaysInItsNamespaces(t *testing.T) {
 	t.Parallel()
-	n, owner := alone(t)
+	n, owner := startSingle(t)
 	propose := func(ops ...oplog.Op) {
 		t.Helper()
 		if err := n.Service().Propose(t.Context(), owner, ops...); err != nil {
@@ -135,7 +135,7 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 	c := owner
 	c.Spaces, c.Quiet = oplog.Spaces{"agents/billing"}, true
 	plant := func(namespaces ...string) {
-		planted(t, propose, namespaces...)
+		plantData(t, propose, namespaces...)
 		if err := n.Service().WaitIndexed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -150,11 +150,11 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 			for _, more := range []map[string]string{{}, {"namespace": `"agents/billing"`},
 				{"namespace": `"agents/billing/eu"`}, {"order": `"asc"`}} {
 				name := op.Name + fmt.Sprint(more)
-				a, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, more))
+				a, err := n.Host().Do(t.Context(), c, op, boundRequest(t, op, more))
 				if err != nil && !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 					t.Errorf("%s: %v", name, err)
 				} else if err == nil {
-					all[name] = said(t, a)
+					all[name] = answerText(t, a)
 				}
 			}
 		}
@@ -188,11 +188,11 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 	eventsWithin(t, n, c)
 }
 
-// TestTextsOfABoundTokenLinkWithin: a name that others' memories have says nothing about a text of a bound token, in
-// whichever case it writes the name; a name of its own memories does. Of what kind a name is, others may have said.
+// TestTextsOfABoundTokenLinkWithin: names in others' memories do not affect the entities of a text that a bound token
+// stores, in any case of letters; names in its own memories do. The kind of a name may come from others.
 func TestTextsOfABoundTokenLinkWithin(t *testing.T) {
 	t.Parallel()
-	n, owner := alone(t)
+	n, owner := startSingle(t)
 	c := owner
 	c.Spaces, c.Quiet = oplog.Spaces{"agents/billing"}, true
 	names := func(c api.Caller, texts ...string) string {
@@ -223,17 +223,17 @@ func TestTextsOfABoundTokenLinkWithin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := said(t, all); strings.Contains(got, "person") ||
+	if got := answerText(t, all); strings.Contains(got, "person") ||
 		!strings.Contains(got, `"QUILL"`) && !strings.Contains(got, "Zephyrine QUILL") {
 		t.Errorf("the export says of what kind a name is: %s", got)
 	}
 }
 
-// TestTopicsOfASessionStayWithin: memories of other namespaces may name a session of a bound token. Its topics have no
-// name that only those memories have.
+// TestTopicsOfASessionStayWithin: memories of other namespaces may refer to a session of a bound token, but names
+// that only they have are not among its topics.
 func TestTopicsOfASessionStayWithin(t *testing.T) {
 	t.Parallel()
-	n, owner := alone(t)
+	n, owner := startSingle(t)
 	c := owner
 	c.Spaces, c.Quiet = oplog.Spaces{"agents/billing"}, true
 	begun, err := api.StartSession.Do(t.Context(), n.Host(), c, &api.StartSessionRequest{Namespace: "agents/billing", Client: "desk"})
@@ -270,7 +270,8 @@ func TestTopicsOfASessionStayWithin(t *testing.T) {
 	}
 }
 
-// eventsWithin follows all events of the log up to the last, which is one of the token's.
+// eventsWithin follows the events of the log up to the last, which belongs to the token's namespace, and checks that
+// none is of others.
 func eventsWithin(t *testing.T, n *node.Node, c api.Caller) {
 	t.Helper()
 	sub, err := api.Events.Do(t.Context(), n.Host(), c, &api.EventsRequest{From: 1})
@@ -303,7 +304,8 @@ func eventsWithin(t *testing.T, n *node.Node, c api.Caller) {
 	}
 }
 
-// deniedAndMissing asks for what others have, by its name and by its id.
+// deniedAndMissing checks that requests which name the namespace of others are denied, as are operations that cannot
+// be limited to a namespace, and that ids of others' data are not found.
 func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 	t.Helper()
 	denied := func(op *api.Op, request any, what string) {
@@ -325,7 +327,7 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 		}
 		if takesField(op, "namespace") {
 			for _, space := range []string{`"agents/billing2"`, `"default"`, `"agents"`, `" default "`} {
-				denied(op, ofBound(t, op, map[string]string{"namespace": space}), "of "+space)
+				denied(op, boundRequest(t, op, map[string]string{"namespace": space}), "of "+space)
 			}
 		}
 		request := reflect.TypeOf(op.New()).Elem()
@@ -335,7 +337,7 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 				continue
 			}
 			if of == "namespace" {
-				denied(op, ofBound(t, op, map[string]string{name: `"default"`}), "to another's namespace")
+				denied(op, boundRequest(t, op, map[string]string{name: `"default"`}), "to another's namespace")
 				continue
 			}
 			id := theirs[of]
@@ -343,7 +345,7 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 				id = "[" + id + "," + id + "]"
 			}
 			if _, err := n.Host().Do(t.Context(), c, op,
-				ofBound(t, op, map[string]string{name: id})); !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
+				boundRequest(t, op, map[string]string{name: id})); !errors.Is(err, &oplog.Error{Kind: oplog.NotFound}) {
 				t.Errorf("%s of another's %s: %v", op.Name, of, err)
 			}
 		}
@@ -353,11 +355,11 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 		api.Batch.Op:         {"steps": `[{"op":"get","key":"/k"},{"op":"get","namespace":"default","key":"/k"}]`},
 		api.RememberBatch.Op: {"memories": `[{"text":"mine"},{"text":"theirs","namespace":"agents/billing2"}]`},
 	} {
-		denied(op, ofBound(t, op, more), "of two namespaces")
+		denied(op, boundRequest(t, op, more), "of two namespaces")
 	}
 }
 
-// writesWithin does every operation that writes, with a request that names no namespace.
+// writesWithin calls every operation that writes, with a request that names no namespace.
 func writesWithin(t *testing.T, n *node.Node, c api.Caller) {
 	t.Helper()
 	ops := slices.DeleteFunc(slices.Clone(api.Ops), func(op *api.Op) bool { return op == api.Resolve.Op })
@@ -365,7 +367,7 @@ func writesWithin(t *testing.T, n *node.Node, c api.Caller) {
 		if !op.Writes || op.Bound == api.Refused || op.Bound == api.Free {
 			continue
 		}
-		a, err := n.Host().Do(t.Context(), c, op, ofBound(t, op, nil))
+		a, err := n.Host().Do(t.Context(), c, op, boundRequest(t, op, nil))
 		if err != nil {
 			t.Errorf("%s: %v", op.Name, err)
 			continue

@@ -9,10 +9,10 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// BenchmarkSupersede compares a statement with those of a database of a thousand and of thirty thousand, whose words
-// are as frequent as words are.
+// BenchmarkSupersede compares a statement with the statements of databases of 1,000 and 30,000 memories, whose words
+// have the frequencies of a language.
 func BenchmarkSupersede(b *testing.B) {
-	n, c := alone(b)
+	n, c := startSingle(b)
 	rng := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(rng, 1.1, 4, 50_000)
 	text := func() string {

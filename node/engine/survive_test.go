@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// filler gives every field of a value something of its own: a field that the next version adds is filled too.
+// filler gives every field of a value its own content by reflection, so that it also fills fields of later versions.
 type filler struct{ n int }
 
 func (f *filler) fill(v reflect.Value, path string) {
@@ -63,7 +63,7 @@ func (f *filler) fill(v reflect.Value, path string) {
 	}
 }
 
-// kept holds all that a database knows of one memory.
+// kept holds all that a database stores about one memory.
 type kept struct {
 	Memory    oplog.Memory
 	Vector    oplog.Vector
@@ -128,7 +128,7 @@ func exported(t *testing.T, n *node.Node, c api.Caller) string {
 	return b.String()
 }
 
-// differences names the fields in which two values are not equal.
+// differences returns the names of the fields in which two values differ.
 func differences(got, want reflect.Value, path string) (all []string) {
 	if got.Kind() == reflect.Struct {
 		for i := range got.NumField() {
@@ -148,12 +148,12 @@ func differences(got, want reflect.Value, path string) (all []string) {
 	return all
 }
 
-// TestMemoriesSurviveExport fills every field of a memory, and of what it went through, by reflection: all of it is
-// there after an export and an import, under the old ids, and a second export has the same bytes. A field that is
-// forgotten on the way is named.
+// TestMemoriesSurviveExport fills every field of a memory and its history by reflection. After an export and an
+// import, all of them must be there under the old ids, and a second export must have the same bytes. The test names
+// lost fields.
 func TestMemoriesSurviveExport(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	var f filler
 	var ops []oplog.Op
 	full := func(status oplog.Status, searchable bool) {
@@ -262,10 +262,10 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	}
 }
 
-// TestImportRefusesImpossibleHistories: what Apply would have to believe is checked before it is stored.
+// TestImportRefusesImpossibleHistories: an import rejects histories that Apply could not check itself.
 func TestImportRefusesImpossibleHistories(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	for _, tc := range []struct{ name, line, want string }{
 		{"forgotten", `"consolidation_status":"tombstoned"`, "want active, consolidated or quarantined"},
 		{"revisions out of order", `"revision":2,"revisions":[{"revision":1},{"revision":0}]`, "history"},

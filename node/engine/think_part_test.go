@@ -15,10 +15,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// large is a service whose database has more memories than a round reads; none says what another says.
-func large(t *testing.T, rows int) (*engine.Service, api.Caller) {
+// largeService starts a service whose database has more memories than a round reads, without duplicates.
+func largeService(t *testing.T, rows int) (*engine.Service, api.Caller) {
 	t.Helper()
-	n, c := alone(t, engine.Background{ThinkRows: rows / 4})
+	n, c := startSingle(t, engine.Background{ThinkRows: rows / 4})
 	s := n.Service()
 	drafts := []api.Draft{{RID: "lisbon", Text: "Alice Chen lives in Lisbon."},
 		{RID: "report", Text: "Bob Moreau asked for the quarterly report on Thursday."},
@@ -43,8 +43,8 @@ func indexed(t *testing.T, s *engine.Service) {
 	}
 }
 
-// thought is one round.
-func thought(t *testing.T, s *engine.Service, c api.Caller, r api.ThinkRequest) *api.Thought {
+// think runs one round.
+func think(t *testing.T, s *engine.Service, c api.Caller, r api.ThinkRequest) *api.Thought {
 	t.Helper()
 	r.Consolidate, r.Conflicts, r.Progress = true, true, true
 	a, err := api.Think.Do(t.Context(), s, c, &r)
@@ -54,11 +54,11 @@ func thought(t *testing.T, s *engine.Service, c api.Caller, r api.ThinkRequest) 
 	return a
 }
 
-// allThought makes rounds until no memory is left unread, and says how many there were, and what they found.
-func allThought(t *testing.T, s *engine.Service, c api.Caller, r api.ThinkRequest) (rounds int, conflicts, merged uint32) {
+// thinkAll runs rounds until no memory is unread, and returns their number and what they found.
+func thinkAll(t *testing.T, s *engine.Service, c api.Caller, r api.ThinkRequest) (rounds int, conflicts, merged uint32) {
 	t.Helper()
 	for {
-		a := thought(t, s, c, r)
+		a := think(t, s, c, r)
 		rounds, conflicts, merged = rounds+1, conflicts+a.Conflicts, merged+a.Merged
 		if *a.Remaining == 0 {
 			return rounds, conflicts, merged
@@ -69,14 +69,14 @@ func allThought(t *testing.T, s *engine.Service, c api.Caller, r api.ThinkReques
 	}
 }
 
-// TestARoundReadsWhatIsNew: in a database with more memories than a round reads, a round compares what is new, or was
-// corrected, with what is old, without reading all of it.
+// TestARoundReadsWhatIsNew: in a database with more memories than a round reads, a round compares new and corrected
+// memories with old ones, without reading all of them.
 func TestARoundReadsWhatIsNew(t *testing.T) {
 	t.Parallel()
 	const rows = 400
-	s, c := large(t, rows)
+	s, c := largeService(t, rows)
 	one := api.ThinkRequest{Limit: 1}
-	if rounds, conflicts, merged := allThought(t, s, c, one); rounds < 2 || conflicts != 0 || merged != 0 {
+	if rounds, conflicts, merged := thinkAll(t, s, c, one); rounds < 2 || conflicts != 0 || merged != 0 {
 		t.Errorf("%d rounds found %d conflicts and merged %d", rounds, conflicts, merged)
 	}
 	news := []api.Draft{{Text: "Alice Chen lives in Berlin.", Type: "episodic"},
@@ -85,7 +85,7 @@ func TestARoundReadsWhatIsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	indexed(t, s)
-	if a := thought(t, s, c, one); a.Conflicts != 1 || a.Merged != 1 || *a.Read > rows/2 || *a.Remaining != 0 {
+	if a := think(t, s, c, one); a.Conflicts != 1 || a.Merged != 1 || *a.Read > rows/2 || *a.Remaining != 0 {
 		t.Errorf("of what is new: %+v, read %d, left %d", a, *a.Read, *a.Remaining)
 	}
 	text := "Dora Silva lives in Paris."
@@ -93,10 +93,10 @@ func TestARoundReadsWhatIsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	indexed(t, s)
-	if a := thought(t, s, c, one); a.Conflicts != 1 || *a.Remaining != 0 {
+	if a := think(t, s, c, one); a.Conflicts != 1 || *a.Remaining != 0 {
 		t.Errorf("of what was corrected: %+v, left %d", a, *a.Remaining)
 	}
-	if a := thought(t, s, c, one); a.Conflicts != 0 || a.Merged != 0 || *a.Remaining != 0 {
+	if a := think(t, s, c, one); a.Conflicts != 0 || a.Merged != 0 || *a.Remaining != 0 {
 		t.Errorf("again: %+v, left %d", a, *a.Remaining)
 	}
 }
@@ -111,7 +111,7 @@ func TestShortRoundsFindWhatALongOneFinds(t *testing.T) {
 		pairs             [][2]string
 	}
 	find := func(most int, r api.ThinkRequest) (f found) {
-		n, c := alone(t, engine.Background{ThinkRows: most})
+		n, c := startSingle(t, engine.Background{ThinkRows: most})
 		s := n.Service()
 		var drafts []api.Draft
 		for _, x := range corpus.Rows {
@@ -121,7 +121,7 @@ func TestShortRoundsFindWhatALongOneFinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		indexed(t, s)
-		f.rounds, f.conflicts, f.merged = allThought(t, s, c, r)
+		f.rounds, f.conflicts, f.merged = thinkAll(t, s, c, r)
 		list, err := api.Conflicts.Do(t.Context(), s, c, &api.ConflictsRequest{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
@@ -141,14 +141,14 @@ func TestShortRoundsFindWhatALongOneFinds(t *testing.T) {
 	}
 }
 
-// TestARoundOfANamespace: it finds what is in the namespace, and changes nothing of another's, nor of what is said of
-// the whole database; also where the namespace has more memories than a round reads.
+// TestARoundOfANamespace: a round of one namespace finds what is in it, also if it has more memories than a round
+// reads, and changes nothing in other namespaces or for the whole database.
 func TestARoundOfANamespace(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{10_000, 20} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			t.Parallel()
-			n, c := alone(t, engine.Background{ThinkRows: most})
+			n, c := startSingle(t, engine.Background{ThinkRows: most})
 			s := n.Service()
 			var drafts []api.Draft
 			for _, ns := range []string{"one", "two"} {
@@ -175,19 +175,19 @@ func TestARoundOfANamespace(t *testing.T) {
 			within := c
 			within.Spaces = []string{"one"}
 			r := api.ThinkRequest{Namespace: "one", Limit: 100, Personality: true}
-			if _, conflicts, merged := allThought(t, s, within, r); conflicts != 1 || merged != 1 {
+			if _, conflicts, merged := thinkAll(t, s, within, r); conflicts != 1 || merged != 1 {
 				t.Errorf("%d conflicts, %d merged", conflicts, merged)
 			}
-			if a := thought(t, s, c, r); a.Personality || a.Conflicts != 0 || a.Merged != 0 || *a.Remaining != 0 || *a.Read > 44 {
+			if a := think(t, s, c, r); a.Personality || a.Conflicts != 0 || a.Merged != 0 || *a.Remaining != 0 || *a.Read > 44 {
 				t.Errorf("again: %+v, read %d", a, *a.Read)
 			}
 			if after := *stats("two"); after.Active != before.Active || after.Conflicts != 0 || after.Triggers != before.Triggers {
 				t.Errorf("the other had %+v and has %+v", before, after)
 			}
-			if _, conflicts, merged := allThought(t, s, c, api.ThinkRequest{Limit: 100}); conflicts != 1 || merged != 1 {
+			if _, conflicts, merged := thinkAll(t, s, c, api.ThinkRequest{Limit: 100}); conflicts != 1 || merged != 1 {
 				t.Errorf("the whole database afterwards: %d conflicts, %d merged", conflicts, merged)
 			}
-			if a := thought(t, s, c, api.ThinkRequest{Namespace: "nowhere", Limit: 100}); *a.Read != 0 || *a.Remaining != 0 ||
+			if a := think(t, s, c, api.ThinkRequest{Namespace: "nowhere", Limit: 100}); *a.Read != 0 || *a.Remaining != 0 ||
 				len(a.Triggers) != 0 {
 				t.Errorf("of a namespace without memories: %+v", a)
 			}
@@ -195,10 +195,11 @@ func TestARoundOfANamespace(t *testing.T) {
 	}
 }
 
-// TestMoreContradictionsThanARoundReports: the next round reads the same again, and reports the others.
+// TestMoreContradictionsThanARoundReports: the next round reads the same memories again, and reports the remaining
+// contradictions.
 func TestMoreContradictionsThanARoundReports(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	s := n.Service()
 	const people = mind.MaxConflicts + 50
 	var drafts []api.Draft
@@ -213,17 +214,17 @@ func TestMoreContradictionsThanARoundReports(t *testing.T) {
 	}
 	indexed(t, s)
 	for _, want := range []struct{ conflicts, left int }{{mind.MaxConflicts, len(drafts)}, {people - mind.MaxConflicts, 0}} {
-		if a := thought(t, s, c, api.ThinkRequest{}); int(a.Conflicts) != want.conflicts || *a.Remaining != want.left {
+		if a := think(t, s, c, api.ThinkRequest{}); int(a.Conflicts) != want.conflicts || *a.Remaining != want.left {
 			t.Errorf("%d conflicts and %d left, want %+v", a.Conflicts, *a.Remaining, want)
 		}
 	}
 }
 
-// TestTheLeaderReadsAllThatIsNew: a round that the leader makes by itself continues until nothing is left, and holds
-// memories of any age to the policies.
+// TestTheLeaderReadsAllThatIsNew: a background round of the leader continues until no memory is unread, and applies
+// the policies to memories of any age.
 func TestTheLeaderReadsAllThatIsNew(t *testing.T) {
 	t.Parallel()
-	s, c := large(t, 200)
+	s, c := largeService(t, 200)
 	old := time.Now().Add(-48 * time.Hour)
 	if err := s.Remember(t.Context(), c,
 		api.Draft{RID: "scratch", Text: "left over", Tier: thinking.TierWorking, Created: field.Date{Time: old}}); err != nil {
@@ -236,7 +237,7 @@ func TestTheLeaderReadsAllThatIsNew(t *testing.T) {
 	if err := s.ThinkAlone(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if a := thought(t, s, c, api.ThinkRequest{Limit: 1}); *a.Remaining != 0 || *a.Read > 200 {
+	if a := think(t, s, c, api.ThinkRequest{Limit: 1}); *a.Remaining != 0 || *a.Read > 200 {
 		t.Errorf("%d read, %d left", *a.Read, *a.Remaining)
 	}
 	m, err := api.Get.Do(t.Context(), s, c, &api.GetRequest{RID: "scratch"})

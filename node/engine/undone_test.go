@@ -7,11 +7,11 @@ import (
 	"github.com/cairndb/cairn/node/api"
 )
 
-// TestARepeatedUndoIsAnsweredAsTheFirst: the key of an undo has the answer of the first one, whatever has become of the
-// memory since.
+// TestARepeatedUndoIsAnsweredAsTheFirst: an undo repeated under its key gets the first answer, whatever has become of
+// the memory since.
 func TestARepeatedUndoIsAnsweredAsTheFirst(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	text := new("the boat is blue")
 	for name, later := range map[string]func(rid, other string) error{
 		"merged": func(rid, other string) error {

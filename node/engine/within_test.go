@@ -13,8 +13,9 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// planted has in each namespace, and in none, what an aggregate can show, each with its own word.
-func planted(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
+// plantData stores data of every kind that an aggregate can show: in each of two namespaces, about both, and outside
+// of all. Each kind of place has its own word.
+func plantData(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
 	t.Helper()
 	now := oplog.At(time.Now())
 	for i, ns := range namespaces {
@@ -58,12 +59,12 @@ func planted(t *testing.T, propose func(...oplog.Op), namespaces ...string) {
 	propose(&all)
 }
 
-// TestNamespacesHold asks every operation that reads and takes a namespace for one of two: no word of the other, and
-// none that belongs to both or to neither, is in any answer, and the namespace's own is.
+// TestNamespacesHold calls every read operation that accepts a namespace for one of two namespaces. The answer must
+// have the namespace's own words, and none of the other namespace, of both together, or of neither.
 func TestNamespacesHold(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
-	planted(t, func(ops ...oplog.Op) {
+	n, c := startSingle(t)
+	plantData(t, func(ops ...oplog.Op) {
 		if err := n.Service().Propose(t.Context(), c, ops...); err != nil {
 			t.Fatal(err)
 		}

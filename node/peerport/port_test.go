@@ -92,7 +92,7 @@ func (e *engine) port() *Port {
 		}})
 }
 
-// ask has a port answer a frame, and fails the test if the answer has another opcode than the one wanted.
+// ask sends a frame to a port, decodes the answer, and fails the test if the answer has another opcode than want.
 func ask(t *testing.T, p *Port, op wire.Op, m wire.Message, want wire.Op, to wire.Message) wire.Frame {
 	t.Helper()
 	f, err := wire.Pack(op, 5, m, false)

@@ -50,7 +50,7 @@ func TestMalformedFrames(t *testing.T) {
 			"invalid payload: duplicate field `text`", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			nc := dial(t, open(t, d)) // its own port: wrong tokens are counted by address
+			nc := dial(t, startPort(t, d)) // its own port: wrong tokens are counted by address
 			in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
 			var b []byte
 			if c.authed {

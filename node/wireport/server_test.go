@@ -38,8 +38,8 @@ func (d door) May(api.Caller, *api.Op) error { return nil }
 
 func (d door) Admit(c api.Caller, _ *api.Op) (api.Caller, error) { return c, nil }
 
-// open is a port with a door of a test's own behind it, and a state in which database "default" is.
-func open(t *testing.T, d Door) (addr string) {
+// startPort starts a port in front of a door of the test, with a state that has the database "default".
+func startPort(t *testing.T, d Door) (addr string) {
 	t.Helper()
 	st, err := state.Open(filepath.Join(t.TempDir(), "state"), state.Options{NoSync: true})
 	if err != nil {
@@ -126,7 +126,7 @@ func TestRefusalsOverTheWire(t *testing.T) {
 		{fmt.Errorf("the node's own"), wire.OpError, wire.CodeInternal, ""},
 	} {
 		for _, early := range []bool{false, true} {
-			nc := dial(t, open(t, refusing{tc.refusal, early}))
+			nc := dial(t, startPort(t, refusing{tc.refusal, early}))
 			in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
 			b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
 			if err == nil && early {
@@ -167,7 +167,7 @@ func TestRefusalsOverTheWire(t *testing.T) {
 func TestWhatWasAskedIsAnsweredAtTheEnd(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
-	nc := dial(t, open(t, door(func(_ api.Caller, op *api.Op, _ any) (any, error) {
+	nc := dial(t, startPort(t, door(func(_ api.Caller, op *api.Op, _ any) (any, error) {
 		if op == api.Events.Op {
 			return answerOf(op), nil
 		}
@@ -239,7 +239,7 @@ func TestCompressedRequestsTakeTheirShare(t *testing.T) {
 	const requests, size = 20, 8 << 20
 	var decoded atomic.Int32
 	goOn := make(chan struct{})
-	nc := dial(t, open(t, door(func(api.Caller, *api.Op, any) (any, error) {
+	nc := dial(t, startPort(t, door(func(api.Caller, *api.Op, any) (any, error) {
 		decoded.Add(1)
 		<-goOn
 		return &api.CreatedDatabase{}, nil

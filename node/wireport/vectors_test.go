@@ -46,11 +46,12 @@ var requests = map[wire.Op]wire.Message{
 	wire.OpSubscribe:     &wire.Subscribe{},
 }
 
-// TestVectors holds what each opcode asks of the door, and the bytes that its answer becomes.
+// TestVectors compares the request that each opcode makes of the door, and the bytes of its answer, with a golden
+// file.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	nc := dial(t, open(t, door(func(_ api.Caller, op *api.Op, request any) (any, error) {
+	nc := dial(t, startPort(t, door(func(_ api.Caller, op *api.Op, request any) (any, error) {
 		fmt.Fprintf(&said, "  asks %s\n", op.Name)
 		dump(&said, "  ", "", reflect.ValueOf(request))
 		return answerOf(op), nil
@@ -130,7 +131,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// answerOf is an answer of a row in which every field has its own value.
+// answerOf returns an answer of an operation in which every field has its own value.
 func answerOf(op *api.Op) any {
 	a := reflect.New(reflect.TypeOf(op.Answer()).Elem())
 	fill(a.Elem(), "")
@@ -150,8 +151,8 @@ func answerOf(op *api.Op) any {
 	return a.Interface()
 }
 
-// fill gives each field that has no value one of its own, made of the field's path alone: a field that is added
-// changes no other.
+// fill gives each empty field its own value, made from the path of the field alone, so that a new field does not
+// change the values of others.
 func fill(v reflect.Value, path string) {
 	h := fnv.New32()
 	h.Write([]byte(path))

@@ -48,7 +48,7 @@ func passes(t interface{ Fatal(...any) }, attributes, raw string) bool {
 	return f.Match(record(t, attributes))
 }
 
-// TestFilters has one case for each rule in the comment of the package.
+// TestFilters checks a case for each rule in the package comment.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	const with = `{"project":"atlas","priority":2,"done":false,"due":"2026-03-01T13:00:00+01:00","tags":["red","2026-03-01"],"none":[]}`

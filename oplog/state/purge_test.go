@@ -79,7 +79,8 @@ func TestPurgeLeavesNoWord(t *testing.T) {
 	}
 }
 
-// historyWithWord is a history in which all data derived from some memories contains the word, in any case.
+// historyWithWord returns a history in which all data derived from some memories contains the word, in any case of
+// letters.
 func historyWithWord() []oplog.Record {
 	text, other := "Zyx Corrected again", "zyx reason"
 	claim := func(id string) oplog.Claim {

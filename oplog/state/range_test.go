@@ -98,12 +98,13 @@ func TestRangesLeadOverPurges(t *testing.T) {
 func TestARangeLeadsOverErasing(t *testing.T) {
 	suite.NotShort(t, "many records, one after the other")
 	t.Parallel()
-	t.Run("with fewer rows", func(t *testing.T) { leadsOverErasing(t, 0, 900) })
-	t.Run("with rows that were purged", func(t *testing.T) { leadsOverErasing(t, suite.Count(4, 10, 10), 0) })
+	t.Run("with fewer rows", func(t *testing.T) { checkRangeOverErasing(t, 0, 900) })
+	t.Run("with rows that were purged", func(t *testing.T) { checkRangeOverErasing(t, suite.Count(4, 10, 10), 0) })
 }
 
-// leadsOverErasing gives each memory before the range a number of names, and adds memories in the range.
-func leadsOverErasing(t *testing.T, names, more int) {
+// checkRangeOverErasing gives each memory before the range a number of names, adds memories in the range, and checks
+// the range while they are erased.
+func checkRangeOverErasing(t *testing.T, names, more int) {
 	dir := t.TempDir()
 	s := mustOpen(t, filepath.Join(dir, "state"))
 	defer s.Close()

@@ -87,7 +87,7 @@ func (d *crashes) watch(yes bool) {
 	d.watching = yes
 }
 
-// step is Options.Step.
+// step implements Options.Step.
 func (d *crashes) step(op, path string, do func() error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

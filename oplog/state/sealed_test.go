@@ -15,7 +15,7 @@ import (
 	"github.com/cairndb/cairn/oplog/snapshot"
 )
 
-// markedHistory is a history in which every text that a client can set contains a mark.
+// markedHistory returns a history in which every text that a client can set contains a mark.
 func markedHistory() []oplog.Record {
 	meta := []byte(`{"note":"plantedmeta"}`)
 	text := "plantednew"

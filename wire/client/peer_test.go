@@ -115,7 +115,7 @@ func dial(t *testing.T, peers ...*peer) *client.Client {
 	return dialWith(t, configOf(peers))
 }
 
-// dialEnduring is dial for a client that waits for a silent server as long as the test does.
+// dialEnduring dials with a client that waits for a silent server as long as the test does.
 func dialEnduring(t *testing.T, peers ...*peer) *client.Client {
 	t.Helper()
 	return dialWith(t, client.Enduring(configOf(peers)))

@@ -8,10 +8,10 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// reserved are the words of Python that an operation or a field is named.
+// reserved lists the names of operations and fields that are reserved words of Python.
 var reserved = []string{"and", "as", "class", "from", "global", "import", "in", "is", "lambda", "not", "or", "pass", "with"}
 
-// pythonName is a name as Python takes it: a reserved word has a _ behind it.
+// pythonName returns a name for Python, with a _ after a reserved word.
 func pythonName(name string) string {
 	if slices.Contains(reserved, name) {
 		return name + "_"
@@ -19,7 +19,7 @@ func pythonName(name string) string {
 	return name
 }
 
-// pythonType is a field's type in Python.
+// pythonType returns the type of a field in Python.
 func pythonType(k field.Kind, answer bool) string {
 	of := ""
 	switch {
@@ -85,7 +85,7 @@ Date = Union[str, float, datetime.date]
 				base = strings.TrimPrefix(base+", _"+name+"_"+f.Name, "TypedDict, ")
 				continue
 			}
-			line := fmt.Sprintf("    %s: %s  # %s\n", f.Name, is, doc(f))
+			line := fmt.Sprintf("    %s: %s  # %s\n", f.Name, is, fieldDoc(f))
 			if f.Must {
 				must += line
 			} else {
@@ -108,8 +108,8 @@ Date = Union[str, float, datetime.date]
 	return b.String()
 }
 
-// quoted is a text inside three quotation marks.
-func quoted(s string) string {
+// docString returns a text for a string in triple quotes.
+func docString(s string) string {
 	s = strings.ReplaceAll(s, `\`, `\\`)
 	if strings.HasSuffix(s, `"`) {
 		s += " "
@@ -159,7 +159,7 @@ func pythonMethod(b *strings.Builder, o operation, async bool) {
 			is = "Optional[" + is + "] = None"
 		}
 		params = append(params, name+": "+is)
-		docs += "\n        :param " + name + ": " + quoted(doc(f))
+		docs += "\n        :param " + name + ": " + docString(fieldDoc(f))
 	}
 	if o.Body != "" {
 		params = append(params, "lines: Lines")
@@ -195,7 +195,7 @@ func pythonMethod(b *strings.Builder, o operation, async bool) {
 	if o.answer != "" && o.answer != "bytes" {
 		def, call = "def", "self._call" // it is asked when it is read
 	}
-	does := quoted(o.Does)
+	does := docString(o.Does)
 	if docs != "" && !async {
 		does += "\n" + docs + "\n        "
 	}

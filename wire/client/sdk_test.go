@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// rewritten says above each generated file how it is made.
+// rewritten is the notice in each generated file, which says how to make it.
 const rewritten = "Made from the table of operations (node/api): CAIRN_UPDATE=1 go test ./wire/client -run TestSDKs writes it again."
 
 // TestSDKs: the generated files of the TypeScript and Python clients match the table of operations. CAIRN_UPDATE=1
@@ -37,7 +37,7 @@ func TestSDKs(t *testing.T) {
 	}
 }
 
-// An operation is a row as the clients need it.
+// An operation is a row of the table in the form that the clients need.
 type operation struct {
 	*api.Op
 	about  string   // the heading that it is the first of
@@ -50,8 +50,8 @@ type operation struct {
 	may    field.Object
 }
 
-// repeatable are the writes without a key that name all they change: a second one changes nothing more. The Go client
-// repeats the same.
+// repeatable lists the writes without an idempotency key that name all they change, so that a second one changes
+// nothing more. The Go client repeats the same.
 var repeatable = []string{"forget", "relate", "ingest_claim", "add_alias"}
 
 type table struct {
@@ -131,8 +131,8 @@ func describe(op *api.Op) operation {
 	return o
 }
 
-// values are what a client must know to send an operation, as words of both languages: a string is quoted, truth is
-// yes.
+// values returns the names and values that a client needs to send an operation, as literals of both languages. yes is
+// the literal of true.
 func (o operation) values(yes string) (list [][2]string) {
 	add := func(name, value string) { list = append(list, [2]string{name, value}) }
 	add("method", fmt.Sprintf("%q", o.Method()))
@@ -150,8 +150,8 @@ func (o operation) values(yes string) (list [][2]string) {
 	return list
 }
 
-// doc is what a field means, with its default and its bounds.
-func doc(f field.Field) string {
+// fieldDoc returns the description of a field, with its default and bounds.
+func fieldDoc(f field.Field) string {
 	d := f.Doc
 	if f.Default != "" && f.Default != "false" {
 		d += " Default: " + f.Default + "."
@@ -164,7 +164,7 @@ func doc(f field.Field) string {
 	return d
 }
 
-// scriptType is a field's type in TypeScript.
+// scriptType returns the type of a field in TypeScript.
 func scriptType(k field.Kind, answer bool) string {
 	of := ""
 	switch {
@@ -198,8 +198,8 @@ func scriptType(k field.Kind, answer bool) string {
 
 var word = regexp.MustCompile(`_(\w)`)
 
-// camel is an operation's name as JavaScript has it.
-func camel(name string) string {
+// camelCase returns the name of an operation in JavaScript.
+func camelCase(name string) string {
 	return word.ReplaceAllStringFunc(name, func(s string) string { return strings.ToUpper(s[1:]) })
 }
 
@@ -234,7 +234,7 @@ func scriptTypes(t table) string {
 			if !f.Must && f.In != "path" {
 				optional = "?"
 			}
-			fmt.Fprintf(&b, "  /** %s */ %s%s: %s;\n", doc(f), f.Name, optional, is)
+			fmt.Fprintf(&b, "  /** %s */ %s%s: %s;\n", fieldDoc(f), f.Name, optional, is)
 		}
 		b.WriteString("}\n")
 	}
@@ -261,7 +261,7 @@ func scriptTypes(t table) string {
 		if o.Body != "" {
 			request = "lines: Lines, " + request
 		}
-		fmt.Fprintf(&b, "  /** %s */\n  %s(%s, options?: CallOptions): %s;\n", o.Does, camel(o.Name), request, result)
+		fmt.Fprintf(&b, "  /** %s */\n  %s(%s, options?: CallOptions): %s;\n", o.Does, camelCase(o.Name), request, result)
 	}
 	b.WriteString("}\n")
 	return b.String()

@@ -2,7 +2,8 @@ package field
 
 import "testing"
 
-// TestNearest: at most two letters away and half of the name; of names as near, one that begins alike.
+// TestNearest: the nearest name differs in at most two letters and half of its length. Of equally near names, the one
+// with the same beginning wins.
 func TestNearest(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"importanse", "importance"}, {"limt", "limit"}, {"colour", ""}, {"certain", "certainty"}, {"tep", "top"},

@@ -60,7 +60,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(alike)
 }
 
-// BenchmarkJSON reads the widest text that a request may be, next to encoding/json.
+// BenchmarkJSON compares the decoding of the widest text of a request with encoding/json.
 func BenchmarkJSON(b *testing.B) {
 	raw := []byte("[" + strings.Repeat("0,", 1<<20) + "0]")
 	for name, read := range map[string]func([]byte) (any, error){"ours": JSON, "standard": standard} {

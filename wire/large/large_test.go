@@ -70,7 +70,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestExactly: what is requested and no more, in the room there is; the end before it is an error.
+// TestExactly: Exactly reads the requested bytes and no more, within the available room. An earlier end is an error.
 func TestExactly(t *testing.T) {
 	whole := bytes.Repeat([]byte("0123456789"), 300_000)
 	for _, n := range []int{0, 1, firstBuffer - 1, firstBuffer, firstBuffer + 1, growth*firstBuffer + 1, len(whole) - 1} {

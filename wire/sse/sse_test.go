@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAStream writes the headers that clients and proxies know, and events with and without an id.
+// TestAStream checks the headers of a stream, and events with and without an id.
 func TestAStream(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

@@ -60,7 +60,7 @@ func (u *user) run(stdin string, args ...string) (out, said string, code int) {
 	return stdout.String(), stderr.String(), c.ProcessState.ExitCode()
 }
 
-// must is run for commands that must succeed.
+// must runs a command that must succeed, and returns its output.
 func (u *user) must(stdin string, args ...string) string {
 	u.t.Helper()
 	out, said, code := u.run(stdin, args...)

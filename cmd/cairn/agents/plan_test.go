@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the files that are expected")
 
-// here is the target of the tests.
-func here(home string) target {
+// testTarget returns the target of the tests.
+func testTarget(home string) target {
 	return target{home: home, program: "/opt/cairn", url: "http://127.0.0.1:7438/mcp",
 		tokenFile: "/home/u/.config/cairn/connect/T.token", capture: true,
 		mcpArgs: []string{"mcp", "--home", "/srv/cairn", "--token-file", "/home/u/.config/cairn/connect/T.token"}}
@@ -135,7 +135,7 @@ func TestTools(t *testing.T) {
 				home := t.TempDir()
 				fill(t, home, c.files)
 				before := tree(t, home)
-				s := here(home)
+				s := testTarget(home)
 				s.stdio = (tl.stdioReason != "") != (c.name == "other") // HTTP or a process: the default, or the other way
 				if c.project {
 					s.project, s.program = home, "cairn"
@@ -181,14 +181,14 @@ func TestRefused(t *testing.T) {
 		`{"mcpServers": 5}`:                                   path + ": line 1, column 16: mcpServers is not an object",
 	} {
 		fill(t, home, map[string]string{".claude.json": content})
-		if _, err := makePlan(false, tl.entries(here(home)), nil, nil); err == nil || !strings.Contains(err.Error(), wants) {
+		if _, err := makePlan(false, tl.entries(testTarget(home)), nil, nil); err == nil || !strings.Contains(err.Error(), wants) {
 			t.Errorf("%s: %v, want %s", content, err, wants)
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	p, err := makePlan(false, tl.entries(here(home)), nil, nil)
+	p, err := makePlan(false, tl.entries(testTarget(home)), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestMoved(t *testing.T) {
 		home := t.TempDir()
 		fill(t, home, lived[tl.name])
 		before := tree(t, home)
-		s := here(home)
+		s := testTarget(home)
 		s.stdio = tl.stdioReason != ""
 		p, err := makePlan(false, tl.entries(s), nil, nil)
 		if err != nil {
@@ -254,7 +254,7 @@ func TestMoved(t *testing.T) {
 func TestShared(t *testing.T) {
 	clean(t)
 	dir := t.TempDir()
-	s := here(dir)
+	s := testTarget(dir)
 	s.project = dir
 	codex, _ := findTool("codex")
 	opencode, _ := findTool("opencode")
@@ -303,7 +303,7 @@ func TestFilesKeepModeAndLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	tl, _ := findTool("claude")
-	p, err := makePlan(false, tl.entries(here(home)), nil, nil)
+	p, err := makePlan(false, tl.entries(testTarget(home)), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestNoSecret(t *testing.T) {
 	clean(t)
 	home := t.TempDir()
 	for _, tl := range tools() {
-		s := here(home)
+		s := testTarget(home)
 		for _, s.stdio = range []bool{false, true} {
 			for _, w := range tl.entries(s) {
 				if _, ok := edit.Formats[w.Format]; !ok {

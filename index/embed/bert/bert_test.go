@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/reference.txt anew from what numpy computes")
 
-// samples are the kinds of models that are read.
+// samples returns a model of each supported kind.
 func samples(t testing.TB) []*berttest.Model {
 	t.Helper()
 	file := func(name string) []byte {
@@ -40,13 +40,13 @@ func samples(t testing.TB) []*berttest.Model {
 // transcripts holds the file of each sample tokenizer's transcript.
 var transcripts = []string{"wordpiece.txt", "wordpiece.txt", "unigram.txt"}
 
-// A text and its tokens, as another implementation of the tokenizer gave them.
+// encoded is a text with its tokens, as another implementation of the tokenizer returned them.
 type encoded struct {
 	text   string
 	tokens []int
 }
 
-// examples are texts of a tokenizer's transcript, and a long one that is cut.
+// examples returns texts of a tokenizer's transcript, and a long text that is cut.
 func examples(t testing.TB, m *Model, transcript string) (out []encoded) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "tokenizer", "testdata", transcript))
@@ -77,7 +77,7 @@ func examples(t testing.TB, m *Model, transcript string) (out []encoded) {
 	return append(out, long)
 }
 
-// numpy finds a Python that has it.
+// numpy returns a Python that has numpy, or an empty string.
 func numpy() string {
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(python, "-c", "import numpy").Run() == nil {
@@ -87,8 +87,8 @@ func numpy() string {
 	return ""
 }
 
-// TestReference compares with testdata/reference.py, which computes with numpy: with what it printed when the
-// transcript was made, and, where there is a Python with numpy, with what it prints now.
+// TestReference compares vectors with the recorded output of testdata/reference.py, which computes with numpy, and
+// with its current output if there is a Python with numpy.
 func TestReference(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -170,7 +170,7 @@ func TestReference(t *testing.T) {
 	})
 }
 
-// distance is the largest difference between two vectors' numbers.
+// distance returns the largest difference between the numbers of two vectors.
 func distance[T float32 | float64](got []float32, want []T) (most float64) {
 	if len(got) != len(want) {
 		return math.Inf(1)
@@ -183,7 +183,8 @@ func distance[T float32 | float64](got []float32, want []T) (most float64) {
 	return most
 }
 
-// TestAlone holds a text's vector to the same bits alone, in batches of other sizes and from many goroutines at once.
+// TestAlone checks that a text's vector has the same bits alone, in batches of other sizes, and from many goroutines
+// at once.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	for i, s := range samples(t) {
@@ -223,7 +224,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestKernels holds the two sets of inner loops to each other.
+// TestKernels checks that the portable inner loops and those of this processor give nearly the same vectors.
 func TestKernels(t *testing.T) {
 	t.Parallel()
 	if fastest().name == portable.name {
@@ -252,7 +253,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestFunctions holds the approximations to the library's functions.
+// TestFunctions compares the approximations of functions with package math.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
 	for _, k := range []kernels{fastest(), portable} {
@@ -283,7 +284,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestInt8: a table of words in 8 bits makes vectors that are nearly the same, and never taken for the same.
+// TestInt8 checks that a word table in 8 bits gives nearly the same vectors, but does not count as the same model.
 func TestInt8(t *testing.T) {
 	t.Parallel()
 	for i, s := range samples(t) {
@@ -321,8 +322,8 @@ func TestInt8(t *testing.T) {
 	}
 }
 
-// BenchmarkMiniLM measures a model of the sizes of MiniLM-L6, 22.7 million numbers, on one core: a text of 16 tokens,
-// with the two around it.
+// BenchmarkMiniLM embeds a text of 16 tokens, plus its two special ones, on one core with a model of the size of
+// MiniLM-L6 (22.7 million numbers).
 func BenchmarkMiniLM(b *testing.B) {
 	s := samples(b)[0]
 	s.Config = berttest.Config{Type: "bert", Hidden: 384, Layers: 6, Heads: 12, Inner: 1536, Vocab: 30522, Positions: 512,

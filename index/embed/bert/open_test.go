@@ -58,7 +58,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses holds what a directory cannot have to an error that names it.
+// TestOpenRefuses checks that Open rejects an invalid directory with an error that names the cause.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	for want, edit := range map[string]func(dir string) (file, text string){
@@ -105,8 +105,7 @@ func config(edit func(*berttest.Config)) func(string) (string, string) {
 	}
 }
 
-// FuzzConfig reads any of a directory's configurations: what is taken is within its bounds and leads to no other
-// directory.
+// FuzzConfig checks that an accepted configuration is within its bounds and refers to no other directory.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(`{"model_type":"roberta","hidden_size":32,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":16,"vocab_size":9,`+
 		`"max_position_embeddings":20,"type_vocab_size":1,"hidden_act":"gelu","pad_token_id":1}`),

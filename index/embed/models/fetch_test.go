@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/index/embed/models"
 )
 
-// small is a model of a test, as a table would have it, and the folder its files lie in.
-func small(t *testing.T) (*models.Model, string) {
+// smallModel returns the table entry of a small model, and the directory of its files.
+func smallModel(t *testing.T) (*models.Model, string) {
 	t.Helper()
 	from := berttest.Small().Write(t)
 	m := &models.Model{Name: "small", Repository: "test/small", Revision: "abc", Kind: "bert", Dim: 64}
@@ -36,8 +36,8 @@ func small(t *testing.T) (*models.Model, string) {
 	return m, from
 }
 
-// hub serves a folder as the hub does. serve, where it returns true, has answered itself. It keeps the ranges that
-// were requested.
+// hub serves a directory as the hub does, and records the requested ranges. If serve returns true, it has answered
+// the request itself.
 type hub struct {
 	*httptest.Server
 	ranges []string
@@ -69,7 +69,7 @@ func newHub(t *testing.T, from string) *hub {
 	return h
 }
 
-// cut answers the first request for the model's numbers with their first half.
+// cut answers the first request for the weights with their first half.
 func cut(times int) func(http.ResponseWriter, *http.Request, []byte) bool {
 	return func(w http.ResponseWriter, r *http.Request, raw []byte) bool {
 		if times == 0 || !strings.HasSuffix(r.URL.Path, "model.safetensors") {
@@ -84,7 +84,7 @@ func cut(times int) func(http.ResponseWriter, *http.Request, []byte) bool {
 
 func TestFetchFromAMirror(t *testing.T) {
 	t.Parallel()
-	m, from := small(t)
+	m, from := smallModel(t)
 	h := newHub(t, from)
 	h.serve = cut(1)
 	var had, got int64
@@ -112,13 +112,14 @@ func TestFetchFromAMirror(t *testing.T) {
 	}
 }
 
-// TestFetchGoesOnLater: what one call brought is there for the next one, also when the mirror sends all of it again.
+// TestFetchGoesOnLater: a fetch continues with what an earlier one has downloaded, even if the mirror sends the whole
+// file again.
 func TestFetchGoesOnLater(t *testing.T) {
 	t.Parallel()
 	for name, whole := range map[string]bool{"with ranges": false, "without": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, from := small(t)
+			m, from := smallModel(t)
 			h := newHub(t, from)
 			refuse := cut(1)
 			gone := false
@@ -160,8 +161,8 @@ func TestFetchGoesOnLater(t *testing.T) {
 	}
 }
 
-// TestFetchRefusesAnotherFile: neither a wrong byte nor a wrong length comes into the model's place, and neither is
-// in the way later.
+// TestFetchRefusesAnotherFile: a file with a wrong byte or a wrong length is not installed, and does not prevent a
+// later fetch.
 func TestFetchRefusesAnotherFile(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -174,7 +175,7 @@ func TestFetchRefusesAnotherFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, from := small(t)
+			m, from := smallModel(t)
 			h := newHub(t, from)
 			h.serve = func(w http.ResponseWriter, r *http.Request, raw []byte) bool {
 				if strings.HasSuffix(r.URL.Path, "tokenizer.json") {
@@ -201,10 +202,10 @@ func TestFetchRefusesAnotherFile(t *testing.T) {
 	}
 }
 
-// TestFetchOfNothing: answers without a byte are failed attempts, with a wait between them.
+// TestFetchOfNothing: an answer without a byte counts as a failed attempt, with a wait before the next.
 func TestFetchOfNothing(t *testing.T) {
 	t.Parallel()
-	m, from := small(t)
+	m, from := smallModel(t)
 	h := newHub(t, from)
 	h.serve = func(w http.ResponseWriter, _ *http.Request, _ []byte) bool {
 		w.(http.Flusher).Flush() // without a length
@@ -220,11 +221,11 @@ func TestFetchOfNothing(t *testing.T) {
 	}
 }
 
-// TestFetchPausesAfterAnotherPage: what answers in the hub's place sends a short page of unknown length, again and
-// again.
+// TestFetchPausesAfterAnotherPage: a fetch pauses after two attempts if a server in the hub's place sends a short
+// page of unknown length each time.
 func TestFetchPausesAfterAnotherPage(t *testing.T) {
 	t.Parallel()
-	m, from := small(t)
+	m, from := smallModel(t)
 	h := newHub(t, from)
 	h.serve = func(w http.ResponseWriter, r *http.Request, _ []byte) bool {
 		_, _ = w.Write([]byte("<html>log"))
@@ -240,10 +241,11 @@ func TestFetchPausesAfterAnotherPage(t *testing.T) {
 	}
 }
 
-// TestFetchByHand: files that were brought into the folder of what is not whole are checked and need no network.
+// TestFetchByHand: files that an operator has put into the directory of an incomplete model are verified, and need no
+// network.
 func TestFetchByHand(t *testing.T) {
 	t.Parallel()
-	m, from := small(t)
+	m, from := smallModel(t)
 	f := &models.Fetcher{Mirror: "http://127.0.0.1:1", Folder: t.TempDir()}
 	if err := os.CopyFS(f.Part(m), os.DirFS(from)); err != nil {
 		t.Fatal(err)
@@ -253,7 +255,7 @@ func TestFetchByHand(t *testing.T) {
 	}
 }
 
-// TestKnown holds the table to what a fetch relies on.
+// TestKnown checks that the entries of the table have all that a fetch needs.
 func TestKnown(t *testing.T) {
 	for _, m := range models.Known {
 		if found, ok := models.Find(m.Name); !ok || found.Name != m.Name {
@@ -271,11 +273,11 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestFetchKeepsAnotherFolder: a folder that stands in a model's place and is not that model is not replaced, and the
-// error names the way out. An empty one is.
+// TestFetchKeepsAnotherFolder: a fetch does not replace a directory in the place of a model that is not this model,
+// and the error says what to do. It replaces an empty one.
 func TestFetchKeepsAnotherFolder(t *testing.T) {
 	t.Parallel()
-	m, from := small(t)
+	m, from := smallModel(t)
 	h := newHub(t, from)
 	f := &models.Fetcher{Mirror: h.URL + "/at", Folder: t.TempDir()}
 	own := filepath.Join(f.Dir(m), "config.json")

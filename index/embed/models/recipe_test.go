@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestARecipeThatACrashHasTaken: of a model whose own files are whole, the next fetch writes the recipe's files that
-// are not there or are not JSON, without asking any server. What an operator has put there stays.
+// TestARecipeThatACrashHasTaken: if a model's files are whole, the next fetch writes its recipe files that are
+// missing or invalid JSON, without a network. It keeps those that an operator has written.
 func TestARecipeThatACrashHasTaken(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256([]byte("numbers"))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// file is a safetensors file with this header and data.
+// file returns a safetensors file with this header and data.
 func file(header string, data ...byte) []byte {
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), data...)
 }

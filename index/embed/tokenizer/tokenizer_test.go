@@ -73,7 +73,7 @@ func TestUnigram(t *testing.T) {
 	})
 }
 
-// TestVocab holds a vocab.txt to the tokenizer.json with the same vocabulary.
+// TestVocab checks that a vocab.txt gives the same tokens as a tokenizer.json with the same vocabulary.
 func TestVocab(t *testing.T) {
 	tok := parse(t, "wordpiece.json")
 	var f struct {
@@ -158,8 +158,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParse reads any tokenizer.json and encodes with it: it ends, and every token is one of the tokenizer's. The
-// seeds are small, because the fuzzer is slow to make large inputs smaller.
+// FuzzParse checks that parsing any tokenizer.json and encoding with it ends, and gives tokens of that tokenizer. The
+// seeds are small, because the fuzzer is slow to minimize large inputs.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"model":{"type":"WordPiece","vocab":{"[UNK]":0,"a":1,"##b":2}},"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},`+
 		`"post_processor":{"type":"BertProcessing","sep":["b",2],"cls":["a",1]}}`), "a\tab ½.")
@@ -179,7 +179,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzCharsmap reads any map and replaces with it.
+// FuzzCharsmap parses any character map and replaces with it.
 func FuzzCharsmap(f *testing.F) {
 	trie := make([]byte, 4*66) // A becomes a
 	trie[4*'A'], trie[4*'A'+1], trie[0] = 'A', 1, 0
@@ -207,7 +207,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// TestVocabWithTheSameLineTwice: the number of a piece is that of its line, whatever lines are there twice.
+// TestVocabWithTheSameLineTwice: the number of a piece is that of its line, also after repeated lines.
 func TestVocabWithTheSameLineTwice(t *testing.T) {
 	tok, err := ParseVocab([]byte("[UNK]\n[CLS]\n[SEP]\nthe\n\n\nthe\ncat\n"), nil)
 	if err != nil {
@@ -218,7 +218,8 @@ func TestVocabWithTheSameLineTwice(t *testing.T) {
 	}
 }
 
-// TestMetaspaceSplitsAtTheFirstMark: also behind a first word of a letter or two that has no mark before it.
+// TestMetaspaceSplitsAtTheFirstMark: a text is split at its first mark, also after a first word of one or two letters
+// without a mark before it.
 func TestMetaspaceSplitsAtTheFirstMark(t *testing.T) {
 	for text, want := range map[string][]string{"I am in": {"I", "▁am", "▁in"}, " a b": {"▁a", "▁b"}, "ab c": {"ab", "▁c"},
 		"  c": {"▁", "▁c"}, "": {""}, "é x": {"é", "▁x"}} {

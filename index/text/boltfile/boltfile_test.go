@@ -19,8 +19,9 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// grown is a file with nested buckets, large values, a past and a list of free pages.
-func grown(t testing.TB, n int) string {
+// grownFile returns the path of a file with nested buckets, large values, overwritten values and a list of free
+// pages.
+func grownFile(t testing.TB, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db")
 	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
@@ -67,11 +68,11 @@ func TestWholeFilesPass(t *testing.T) {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}
 	for _, n := range []int{0, 1, 300, 3000} {
-		if err := boltfile.Check(grown(t, n)); err != nil {
+		if err := boltfile.Check(grownFile(t, n)); err != nil {
 			t.Errorf("%d keys: %v", n, err)
 		}
 	}
-	path := grown(t, 10)
+	path := grownFile(t, 10)
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -88,13 +89,14 @@ func TestWholeFilesPass(t *testing.T) {
 	}
 }
 
-// What passes opens: bbolt finds nothing in it that it would panic about. What does not pass says why.
+// TestDamagedFilesAreNamed: a file that passes the check can be opened and written without a panic of bbolt. A file
+// that does not pass is reported with the reason.
 func TestDamagedFilesAreNamed(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: opens files again and again, one after the other")
 	}
-	whole, err := os.ReadFile(grown(t, 300))
+	whole, err := os.ReadFile(grownFile(t, 300))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,14 +142,14 @@ func TestDamagedFilesAreNamed(t *testing.T) {
 	}
 }
 
-// TestDamagedListsAreNamed flips bits of the list of free pages: what passes can be written to, and no page is lost
-// by that.
+// TestDamagedListsAreNamed flips bits of the list of free pages: a file that passes the check can be written to, and
+// loses no page by that.
 func TestDamagedListsAreNamed(t *testing.T) {
 	suite.Full(t)
 	if testing.Short() {
 		t.Skip("skipped in -short: one goroutine, in which there is no race")
 	}
-	path := grown(t, 30)
+	path := grownFile(t, 30)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -210,12 +212,12 @@ func goOn(path string) (err error) {
 	})
 }
 
-// TestSmallBucketsAreLookedInto: one lies whole in an element of its parent. What passes can be read without leaving
-// it.
+// TestSmallBucketsAreLookedInto: a small bucket lies inside an element of its parent. If it passes the check, reading
+// it does not leave the element.
 func TestSmallBucketsAreLookedInto(t *testing.T) {
 	suite.Full(t)
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	whole, err := os.ReadFile(grown(t, 5))
+	whole, err := os.ReadFile(grownFile(t, 5))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +246,7 @@ func TestSmallBucketsAreLookedInto(t *testing.T) {
 	}
 }
 
-// readAll reads what is in a file. bbolt may panic, but not by reading where nothing is.
+// readAll reads all keys and values of a file. bbolt may panic, but must not read outside of the file.
 func readAll(path string, size int) (err error) {
 	defer func() {
 		if fault, ok := recover().(interface{ Addr() uintptr }); ok {
@@ -275,7 +277,7 @@ func readAll(path string, size int) (err error) {
 }
 
 func FuzzCheck(f *testing.F) {
-	b, err := os.ReadFile(grown(f, 5))
+	b, err := os.ReadFile(grownFile(f, 5))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -290,7 +292,7 @@ func FuzzCheck(f *testing.F) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	path := grown(b, 20_000)
+	path := grownFile(b, 20_000)
 	i, err := os.Stat(path)
 	if err != nil {
 		b.Fatal(err)

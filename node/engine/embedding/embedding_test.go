@@ -162,8 +162,8 @@ func TestZerosAreNoVector(t *testing.T) {
 	}
 }
 
-// TestABlankQuestionStaysAList: a question of spaces lists the newest memories, also where a server makes a vector of
-// them.
+// TestABlankQuestionStaysAList: a question of spaces lists the newest memories, even if the embedder returns a vector
+// for it.
 func TestABlankQuestionStaysAList(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
