@@ -25,7 +25,7 @@ func (c *cluster) change(i int, m api.ChangeMembersRequest) error {
 	return err
 }
 
-// members lists the id, the address and the vote of each member, as the leader knows them.
+// members returns the id, address and vote of each member, as the leader knows them.
 func (c *cluster) members() string {
 	var all []string
 	for _, m := range c.nodes[c.leader()].Service().RaftStatus().Members {

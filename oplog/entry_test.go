@@ -22,7 +22,8 @@ func TestARecordOfZeros(t *testing.T) {
 	}
 }
 
-// TestTheSizeOfARecord: the size of what was compressed; the largest for a stream that does not tell it.
+// TestTheSizeOfARecord: the size of a compressed record is that of its content, or the maximum if the stream does not
+// announce it.
 func TestTheSizeOfARecord(t *testing.T) {
 	t.Parallel()
 	body := bytes.Repeat([]byte("lighthouse "), 1<<16)

@@ -9,8 +9,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestAReplacedLeaderIsNotWaitedFor: a member asks a leader that does not answer, as one whose machine stands still.
-// When another leads, the request ends, and its sender can go there.
+// TestAReplacedLeaderIsNotWaitedFor: a request to a silent leader, such as one on a paused machine, ends when another
+// node leads, so that its sender can go there.
 func TestAReplacedLeaderIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := start(t, 3)

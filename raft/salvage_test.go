@@ -27,7 +27,8 @@ type crashedNode struct {
 // crashNode makes a node acknowledge 90 records in several segments, and kills it.
 func crashNode(t *testing.T) crashedNode { return crashNodeWith(t, nil, func(*Node) {}) }
 
-// crashNodeWith does the same with keys, and calls happens before the last 10 records.
+// crashNodeWith makes and kills the node of crashNode with its files under keys, and calls happens before the last 10
+// records.
 func crashNodeWith(t *testing.T, keys *seal.Ring, happens func(*Node)) crashedNode {
 	t.Helper()
 	c := &cluster{t: t, addrs: []string{"127.0.0.1:0"}, nodes: make([]*Node, 1), sms: []*listMachine{{}}}

@@ -20,9 +20,9 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// longElectionMS and brisk are election timeouts in milliseconds. Most tests use patient, so that a slow leader
-// remains the leader; a leader whose process ends is replaced at once anyway. Tests with leaders that fall silent use
-// brisk, because they wait that long.
+// longElectionMS and shortElectionMS are election timeouts in milliseconds. Most tests use the long one, so that a
+// slow leader remains the leader; a leader whose process ends is replaced at once anyway. Tests with silent leaders
+// use the short one, because they wait that long.
 const longElectionMS, shortElectionMS = 5000, 1000
 
 // electionMS returns an election timeout, which is longer on a slow machine.

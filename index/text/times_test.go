@@ -170,8 +170,8 @@ func TestMomentsInQuestions(t *testing.T) {
 	}
 }
 
-// TestWordsThatAreOthersWithoutMarks: önce, há, março, dün and gün name times, but the same letters without marks are
-// other words.
+// TestWordsThatAreOthersWithoutMarks: the words önce, há, março, dün and gün name times, but without their marks they
+// are other words.
 func TestWordsThatAreOthersWithoutMarks(t *testing.T) {
 	written := time.Date(2024, 5, 15, 21, 30, 0, 0, time.UTC).UnixMicro()
 	for _, text := range []string{"take the pill once a day", "we meet once a week", "Luca ha tre anni",

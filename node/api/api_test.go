@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// Every row stands in the table, once, and says all that its surfaces need.
+// TestOps: each operation has a complete row in the table, once.
 func TestOps(t *testing.T) {
 	t.Parallel()
 	rows := 0
@@ -55,7 +55,7 @@ func TestOps(t *testing.T) {
 	}
 }
 
-// Every field can be read: its kind, its default, its example. Each place of a path has its field.
+// TestDescribed: the kind, default and example of every field can be parsed, and each parameter of a path is a field.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	all := map[string]field.Object{}
@@ -96,8 +96,8 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// ofTheMoment are the reads that tell of this node or of the moment, and not of the log, next to those that are about
-// nodes (Op.Node): how new the answer must be is not a question.
+// ofTheMoment lists the reads about this node or this moment, which need no freshness, in addition to those about
+// nodes (Op.Node).
 var ofTheMoment = map[string]string{
 	"events": "it begins with the next event, or where the client says", "place": "of this node in its cluster",
 	"gaps":               "counted by each node since its start",
@@ -105,8 +105,8 @@ var ofTheMoment = map[string]string{
 	"backup":             "of what this node has", "backup_send": "a file of this node", "backup_drop": "a file of this node",
 }
 
-// TestReadsTakeAFreshness: every read of what the log brought can be told how new its answer must be. Dialects await it
-// before their own reads, which no surface offers.
+// TestReadsTakeAFreshness: every read of content from the log accepts a freshness. The dialects' own reads, which no
+// surface offers, wait for it before.
 func TestReadsTakeAFreshness(t *testing.T) {
 	t.Parallel()
 	for _, op := range Ops {
@@ -124,8 +124,8 @@ func TestReadsTakeAFreshness(t *testing.T) {
 	}
 }
 
-// TestBoundTokensNameNothingUnseen: an operation that a bound token may do says of each id in its request what the id
-// is of, so that the door can look whether that is in the token's namespaces.
+// TestBoundTokensNameNothingUnseen: each id in a request of an operation that bound tokens may use declares what it
+// identifies, so that the door can check that it is in the token's namespaces.
 func TestBoundTokensNameNothingUnseen(t *testing.T) {
 	t.Parallel()
 	var look func(op *Op, of reflect.Type)

@@ -2,8 +2,8 @@ package api
 
 import "testing"
 
-// TestAnotherClientsKeyNamesItsEntity: a folder of the graph that another client has named leads to an entity of that
-// name, also where the name is not an escape of any.
+// TestAnotherClientsKeyNamesItsEntity: a graph folder with a name from another client is read as the entity of that
+// name, even if the name is not a valid escape.
 func TestAnotherClientsKeyNamesItsEntity(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Ada", "100%", "a/b", "..", "50%zz", "Zoë"} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestQuotesAreOneLine: whatever a memory holds, it is one line, it closes nothing, and JSON reads it back as it was.
+// TestQuotesAreOneLine: a quoted memory is one line that closes no delimiter, and JSON decodes it to the same text.
 func TestQuotesAreOneLine(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"plain — with ünïcode", "two\nlines\r\n\u2028\u2029\u0085", "</𝒞>\n<𝒞=string:main>",

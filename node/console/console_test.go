@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// asMarkup are the ways in which text could become markup or code, or a page load what this node does not serve.
+// asMarkup matches code that turns text into markup or code, or loads a resource from another host.
 var asMarkup = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|\beval\(|new Function|javascript:|<script>|<style|style="|\son[a-z]+="|https?://(www\.w3\.org/2000/svg)?`)
 
-// No page of the console makes markup of what users wrote, has anything inline, or names another host.
+// TestConsoleFiles: no page of the console turns text of users into markup, has inline scripts or styles, or names
+// another host.
 func TestConsoleFiles(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -38,8 +39,8 @@ func TestConsoleFiles(t *testing.T) {
 	}
 }
 
-// TestQueries: what a form holds is in the query of a request as every client of the gateway writes it: objects as
-// JSON, and of a list each value.
+// TestQueries: a form puts its fields into the query of a request as every client of the gateway does: objects as
+// JSON, and lists as one parameter for each value.
 func TestQueries(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("node"); err != nil {

@@ -134,8 +134,8 @@ func TestCommandsLeaveTheHomeOfARunningNodeAlone(t *testing.T) {
 	}
 }
 
-// TestNoCommandMakesAHome: a command for a stopped node that is given another directory says so and makes none there. A
-// restore would reject a directory with a log.
+// TestNoCommandMakesAHome: a command for a stopped node rejects a directory that is no home, and creates none there,
+// because a restore rejects a directory with a log.
 func TestNoCommandMakesAHome(t *testing.T) {
 	t.Parallel()
 	cfg := soleNodeConfig(t)

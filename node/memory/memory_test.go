@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAvailable: the least of the machine's memory and of the bounds of the process's group and of those above it.
+// TestAvailable: the available memory is the minimum of the machine's memory and the limits of the process's control
+// group and its ancestors.
 func TestAvailable(t *testing.T) {
 	t.Parallel()
 	const machineHas = "MemTotal:        8388608 kB\nMemFree: 1 kB\n"

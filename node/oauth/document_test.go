@@ -93,7 +93,8 @@ func (c *counted) Accept() (net.Conn, error) {
 	return nc, err
 }
 
-// Nothing that a document's URL says makes the node connect to itself or to its network, whatever a name resolves to.
+// TestDocumentsReachNoPrivateHost: no URL of a document makes the node connect to itself or to its private network,
+// whatever its name resolves to.
 func TestDocumentsReachNoPrivateHost(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"127.0.0.1", "::1"} {

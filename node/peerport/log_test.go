@@ -9,7 +9,7 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// all pulls a log from its beginning at once.
+// all pulls a log from its beginning in one page.
 func all(t *testing.T, p *Port) []wire.OplogEntry {
 	t.Helper()
 	var page wire.OplogPullResult
@@ -21,8 +21,8 @@ func remembered(rid string) *oplog.Remember {
 	return &oplog.Remember{Content: oplog.Content{RID: rid, Text: "a heron", Namespace: "default", Created: 1, Updated: 1}}
 }
 
-// TestOperationsOfTwoClustersDiffer: what two clusters wrote in the same millisecond, a third one takes from both,
-// and a reader may leave out what one of them wrote.
+// TestOperationsOfTwoClustersDiffer: a third cluster accepts operations that two clusters wrote in the same
+// millisecond, and a reader may exclude those of one.
 func TestOperationsOfTwoClustersDiffer(t *testing.T) {
 	t.Parallel()
 	a, b, c := newEngine(t), newEngine(t), newEngine(t)
@@ -44,7 +44,7 @@ func TestOperationsOfTwoClustersDiffer(t *testing.T) {
 	}
 }
 
-// TestPushedAtTheSameTime: an operation that two pushes bring at once is in the log twice, and is pulled once.
+// TestPushedAtTheSameTime: an operation in two concurrent pushes is in the log twice, but is pulled once.
 func TestPushedAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -56,7 +56,7 @@ func TestPushedAtTheSameTime(t *testing.T) {
 	}
 }
 
-// TestQuarantineStaysHere: a memory that waits in quarantine is not a peer's, also one that was imported so.
+// TestQuarantineStaysHere: memories in quarantine are not sent to peers, also if they were imported into it.
 func TestQuarantineStaysHere(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -69,8 +69,8 @@ func TestQuarantineStaysHere(t *testing.T) {
 	}
 }
 
-// TestAPageOfNamesFitsIntoAFrame: a peer's operations with names as long as they may be are pulled, however many a
-// reader asks for.
+// TestAPageOfNamesFitsIntoAFrame: operations with names of the maximum length can be pulled, whatever page size a
+// reader requests.
 func TestAPageOfNamesFitsIntoAFrame(t *testing.T) {
 	t.Parallel()
 	e, rng := newEngine(t), rand.New(rand.NewPCG(1, 2))
@@ -101,8 +101,8 @@ func TestAPageOfNamesFitsIntoAFrame(t *testing.T) {
 	}
 }
 
-// TestALongMemoryGoesOn: the memory of an operation whose payload was too long to be stored is pulled as it is here,
-// and a relation is as old as it was where it was made.
+// TestALongMemoryGoesOn: if the payload of an operation was too long to be stored, it is made again from the memory
+// here. A relation keeps the time of its creation elsewhere.
 func TestALongMemoryGoesOn(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
@@ -120,8 +120,7 @@ func TestALongMemoryGoesOn(t *testing.T) {
 	}
 }
 
-// TestABlankCursor: a pull with a blank op id begins at the beginning, and one with an id that the log does not have is
-// told so.
+// TestABlankCursor: a pull with a blank op id starts at the beginning. A pull with an unknown id gets an error.
 func TestABlankCursor(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/cairndb/cairn/wire/large"
 )
 
-// engine stands behind a port in a test: it holds a state, and a log of one.
+// engine is the service behind a port in a test: a state and a log of a single node.
 type engine struct {
 	t       *testing.T
 	st      *statetest.State
@@ -114,8 +114,8 @@ func ask(t *testing.T, p *Port, op wire.Op, m wire.Message, want wire.Op, to wir
 	return a
 }
 
-// A log is pulled a page at a time and pushed into another node's, where its operations have the same effects. Pushed
-// again they have none, and an operation that this version cannot read is stored as it came.
+// TestPulledIsPushed: a log that is pulled page by page and pushed to another node has the same effects there.
+// Pushing it again has none. An operation that this version cannot decode is stored unchanged.
 func TestPulledIsPushed(t *testing.T) {
 	t.Parallel()
 	from, to := newEngine(t), newEngine(t)
@@ -220,8 +220,8 @@ func TestRefusalsToPeers(t *testing.T) {
 	}
 }
 
-// TestPagesInAnyOrderOfIDs: what another product's node pushed as one entry has ids in no order. Pages that end within
-// it leave nothing out.
+// TestPagesInAnyOrderOfIDs: operations that another product pushed in one entry have ids in any order. Pages that end
+// between them omit none.
 func TestPagesInAnyOrderOfIDs(t *testing.T) {
 	t.Parallel()
 	p := newEngine(t).port()
@@ -246,7 +246,7 @@ func TestPagesInAnyOrderOfIDs(t *testing.T) {
 	}
 }
 
-// TestAPageOfVectorsFitsIntoAFrame: memories with long vectors are pulled, however many a peer asks for.
+// TestAPageOfVectorsFitsIntoAFrame: memories with long vectors can be pulled, whatever page size a peer requests.
 func TestAPageOfVectorsFitsIntoAFrame(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)

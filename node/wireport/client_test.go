@@ -10,8 +10,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// TestTheClientsNamesAreTheTables: what the Go client reads and asks through OPERATION are fields of the table's
-// answers and requests.
+// TestTheClientsNamesAreTheTables: the fields that the Go client sends and reads with OPERATION are fields of the
+// table.
 func TestTheClientsNamesAreTheTables(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

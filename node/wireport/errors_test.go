@@ -12,8 +12,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestARequestCutOffMayBeRepeated: a node that stops under a request says that nothing was written, unless something
-// may have been, and calls neither its own error.
+// TestARequestCutOffMayBeRepeated: a node that stops during a request answers that nothing was written, or that the
+// outcome is unknown, and counts neither as its own error.
 func TestARequestCutOffMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
@@ -36,7 +36,7 @@ func TestARequestCutOffMayBeRepeated(t *testing.T) {
 	}
 }
 
-// TestEveryFieldHasItsPartner: each field of a message has one in the table.
+// TestEveryFieldHasItsPartner: each field of a message has its counterpart in the table.
 func TestEveryFieldHasItsPartner(t *testing.T) {
 	for _, ready := range translations {
 		ready()

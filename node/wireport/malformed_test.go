@@ -15,8 +15,8 @@ import (
 	"github.com/cairndb/cairn/wire"
 )
 
-// TestMalformedFrames: what is not a frame, no opcode of the port or no message is answered in words that clients and
-// logs know, on its stream; the connection ends where the next frame cannot be found, and before AUTH.
+// TestMalformedFrames: an invalid frame, opcode or message gets a known error text on its stream. The connection is
+// closed if the next frame cannot be located, and before AUTH.
 func TestMalformedFrames(t *testing.T) {
 	t.Parallel()
 	d := door(func(api.Caller, *api.Op, any) (any, error) { return nil, oplog.Errorf(oplog.Internal, "asked") })

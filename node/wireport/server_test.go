@@ -28,7 +28,7 @@ import (
 
 const secret = "a cluster secret of more than 32 characters"
 
-// door answers whatever is asked.
+// door is a function that answers all operations.
 type door func(c api.Caller, op *api.Op, request any) (any, error)
 
 func (d door) Do(_ context.Context, c api.Caller, op *api.Op, request any) (any, error) {
@@ -81,9 +81,8 @@ func dial(t *testing.T, addr string) net.Conn {
 	return nc
 }
 
-// TestEveryRowIsAnswered: each row of the table that has an opcode has an exchange, each exchange that has a row has
-// it for the row's opcode, and what clients may send is all of the protocol but what it answers with and what peers
-// alone send.
+// TestEveryRowIsAnswered: each row with an opcode has the exchange of this opcode, and every opcode of clients is a
+// request of an exchange or one of its answers.
 func TestEveryRowIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, op := range api.Ops {
@@ -106,8 +105,8 @@ func TestEveryRowIsAnswered(t *testing.T) {
 	}
 }
 
-// TestRefusalsOverTheWire: what the door rejects, before the payload is read and behind it, leaves in the protocol's
-// numbers.
+// TestRefusalsOverTheWire: an error of the door, before or after it reads the payload, is answered with the
+// protocol's code for it.
 func TestRefusalsOverTheWire(t *testing.T) {
 	t.Parallel()
 	const readonly = `{"leader_addr":"192.0.2.2:7437","leader_http":"http://192.0.2.2:7438","leader_id":2,"term":7}`
@@ -162,8 +161,8 @@ func TestRefusalsOverTheWire(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedIsAnsweredAtTheEnd: a client that ends its side behind its requests gets their answers, and then
-// the end of the other side. Its subscriptions end with that.
+// TestWhatWasAskedIsAnsweredAtTheEnd: a client that closes its sending side after its requests gets their answers,
+// and then the end of the connection. Its subscriptions end with it.
 func TestWhatWasAskedIsAnsweredAtTheEnd(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
@@ -215,7 +214,7 @@ func TestWhatWasAskedIsAnsweredAtTheEnd(t *testing.T) {
 	}
 }
 
-// refusing is a door that rejects before or behind the request.
+// refusing is a door that rejects a request before or after it is decoded.
 type refusing struct {
 	err   error
 	early bool
@@ -232,8 +231,8 @@ func (r refusing) Admit(c api.Caller, _ *api.Op) (api.Caller, error) {
 	return c, nil
 }
 
-// TestCompressedRequestsTakeTheirShare: a request counts against the budget with the bytes that it has when it is
-// decompressed, however few of them are sent. All are answered.
+// TestCompressedRequestsTakeTheirShare: a compressed request counts with its decompressed bytes against the budget.
+// All requests are answered.
 func TestCompressedRequestsTakeTheirShare(t *testing.T) {
 	t.Parallel()
 	const requests, size = 20, 8 << 20

@@ -20,8 +20,8 @@ import (
 	"github.com/cairndb/cairn/wire/field"
 )
 
-// requests holds a request for each row's opcode: every field that is not named has its own value. A row
-// whose opcode is missing here fails the test.
+// requests holds a request for each opcode, in which all fields not set here get their own values. An opcode without
+// a request fails the test.
 var requests = map[wire.Op]wire.Message{
 	wire.OpRemember:      &wire.Remember{},
 	wire.OpRememberBatch: &wire.RememberBatch{},
@@ -193,7 +193,7 @@ func fill(v reflect.Value, path string) {
 	}
 }
 
-// dump prints what a value holds, a line a field; what is zero is left out.
+// dump prints the fields of a value, one on each line, without zero ones.
 func dump(b *strings.Builder, indent, name string, v reflect.Value) {
 	for v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestEntities runs the scripts: the entities of a text, one a line.
+// TestEntities runs the scripts that list the entities of a text.
 func TestEntities(t *testing.T) {
 	datadriven.RunTest(t, "testdata/entities.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var b strings.Builder
@@ -67,7 +67,7 @@ func BenchmarkEntities(b *testing.B) {
 	}
 }
 
-// TestClaims runs the scripts: the claims of a text about the names in it.
+// TestClaims runs the scripts that list the claims of a text about its names.
 func TestClaims(t *testing.T) {
 	datadriven.RunTest(t, "testdata/claims.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var b strings.Builder

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkDatabase looks a database up, as every write does: in the cache, and through a view.
+// BenchmarkDatabase measures the lookup of a database in each write, in the cache and through a view.
 func BenchmarkDatabase(b *testing.B) {
 	s := mustOpen(b, filepath.Join(b.TempDir(), "state"))
 	defer s.Close()

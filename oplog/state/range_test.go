@@ -102,8 +102,8 @@ func TestARangeLeadsOverErasing(t *testing.T) {
 	t.Run("with rows that were purged", func(t *testing.T) { checkRangeOverErasing(t, suite.Count(4, 10, 10), 0) })
 }
 
-// checkRangeOverErasing gives each memory before the range a number of names, adds memories in the range, and checks
-// the range while they are erased.
+// checkRangeOverErasing checks a restore of a snapshot and a range at each step in which the source erases two
+// dropped databases. names is the number of names of each memory before the range, more the number of memories in it.
 func checkRangeOverErasing(t *testing.T, names, more int) {
 	dir := t.TempDir()
 	s := mustOpen(t, filepath.Join(dir, "state"))
@@ -205,8 +205,8 @@ func (l *memoryLog) erase(p Purges) error {
 	return nil
 }
 
-// TestARangeIsAppliedInBoundedBatches: records of an import are megabytes each, so a batch ends at a number of bytes as
-// well as at a number of records.
+// TestARangeIsAppliedInBoundedBatches: records of an import have megabytes each, so a batch ends at a number of bytes
+// or of records.
 func TestARangeIsAppliedInBoundedBatches(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "source"))

@@ -135,8 +135,8 @@ func TestVotesStay(t *testing.T) {
 	}
 }
 
-// TestVotesOnAFullDisk: a start reads the vote of a disk that has no space, a vote that finds none changes nothing, and
-// one is stored when there is space again.
+// TestVotesOnAFullDisk: a start reads the votes of a full disk. A vote without space changes nothing, and a later one
+// with space is stored.
 func TestVotesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	disk := filepath.Join(t.TempDir(), "disk")
@@ -204,8 +204,8 @@ func TestFlippedBitsOfVotes(t *testing.T) {
 	}
 }
 
-// TestFlippedHeadsOfVotes: the same for every bit in the head of each page. A head states how many pages follow, up to
-// four billion, none of which is listed or read if the file does not have it.
+// TestFlippedHeadsOfVotes checks the same as TestFlippedBitsOfVotes for every bit in the head of each page. A head
+// states how many pages follow, up to four billion. Pages beyond the end of the file are neither listed nor read.
 func TestFlippedHeadsOfVotes(t *testing.T) {
 	t.Parallel()
 	v := newVoting(t, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/cairndb/cairn/raft/rafttest"
 )
 
-// TestAcknowledgementsGrow: an older place never replaces a newer one.
+// TestAcknowledgementsGrow: an older position never replaces a newer one.
 func TestAcknowledgementsGrow(t *testing.T) {
 	t.Parallel()
 	var a Acknowledged
@@ -23,8 +23,8 @@ func TestAcknowledgementsGrow(t *testing.T) {
 	}
 }
 
-// TestAFullDiskLosesNoAcknowledgement: places that cannot be stored leave those that were stored before, and are
-// stored when there is room.
+// TestAFullDiskLosesNoAcknowledgement: positions that cannot be stored leave earlier ones intact, and are stored once
+// there is space.
 func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "full")
@@ -58,7 +58,7 @@ func TestAFullDiskLosesNoAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestFlipsOfAcknowledgements: no changed bit of the file makes another place of a member.
+// TestFlipsOfAcknowledgements: no flipped bit of the file changes the position of a member.
 func TestFlipsOfAcknowledgements(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "acknowledged")

@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// A client is given some of a cluster's nodes; it finds the leader, and another node when one dies.
+// A client needs the addresses of some nodes. It finds the leader, and another node when one dies.
 func ExampleDial() {
 	c, err := client.Dial(ctx,
 		client.Config{Addrs: []string{"10.0.0.1:7437", "10.0.0.2:7437"}, Token: os.Getenv("CAIRN_TOKEN"), DialTimeout: time.Millisecond})
@@ -67,7 +67,7 @@ func ExampleDial() {
 	// Output: no node answers
 }
 
-// A write is acknowledged when a majority has it; the client repeats it under one key until it knows.
+// A write is acknowledged once a majority has it. The client repeats it under one key until the outcome is known.
 func ExampleClient_Remember() {
 	m := wire.NewRemember("Alice leads the payments team")
 	m.Importance = 0.8
@@ -100,7 +100,7 @@ func ExampleClient_Recall() {
 	// Output: The harbour master is called Dora true
 }
 
-// Results are used as they arrive.
+// RecallEach calls the function for each result as it arrives.
 func ExampleClient_RecallEach() {
 	if _, err := c.Remember(ctx, wire.NewRemember("The lighthouse was painted in May")); err != nil {
 		log.Fatal(err)
@@ -117,7 +117,8 @@ func ExampleClient_RecallEach() {
 	// <nil>
 }
 
-// Index carries a write to a client of another node, which answers with it or not at all.
+// MinIndex lets a client read a write of another client: each node waits until it has that index, or returns an
+// error.
 func ExampleClient_Index() {
 	if _, err := c.Remember(ctx, wire.NewRemember("The ferry leaves at nine")); err != nil {
 		log.Fatal(err)
@@ -150,7 +151,7 @@ func ExampleClient_List() {
 	// Output: The crane is serviced in March 1 <nil>
 }
 
-// What a memory said before is kept as a revision.
+// Correct keeps the previous text as a revision.
 func ExampleClient_Correct() {
 	rid, err := c.Remember(ctx, wire.NewRemember("The pilot boat is red"))
 	if err != nil {
@@ -166,7 +167,7 @@ func ExampleClient_Correct() {
 	// Output: 1 The pilot boat is green <nil>
 }
 
-// An agent reads it when it begins.
+// An agent reads the context of its namespace when it starts.
 func ExampleClient_Context() {
 	m := wire.NewRemember("Deploys wait for the tide")
 	m.Namespace, m.Importance = "rules", 0.9
@@ -178,7 +179,7 @@ func ExampleClient_Context() {
 	// Output: Deploys wait for the tide 0 <nil>
 }
 
-// Every operation of the reference can be requested by its name.
+// Query calls any operation of the reference by its name.
 func ExampleClient_Query() {
 	m := wire.NewRemember("Grace repairs the winch")
 	m.Namespace = "winch"
@@ -204,7 +205,7 @@ func ExampleClient_Change() {
 	// Output: true <nil>
 }
 
-// Watch goes on behind the last event when a node dies.
+// Watch continues after the last event when a node dies.
 func ExampleClient_Watch() {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
@@ -223,7 +224,7 @@ func ExampleClient_Watch() {
 	// Output: enough
 }
 
-// Changes below a key, for a loop.
+// Changes returns the changes below a key for a range loop.
 func ExampleClient_Changes() {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
@@ -285,7 +286,7 @@ func ExampleClient_StartSession() {
 	// Output: 1 <nil>
 }
 
-// Think looks for contradictions, among others, and Resolve settles one.
+// Think searches for contradictions, and Resolve settles one.
 func ExampleClient_Resolve() {
 	both := []wire.Remember{wire.NewRemember("Frank works at the Lisbon office"), wire.NewRemember("Frank works at the Oslo office")}
 	if _, err := c.RememberBatch(ctx, wire.RememberBatch{Memories: both}); err != nil { // one by one, the second would supersede the first
@@ -303,7 +304,8 @@ func ExampleClient_Resolve() {
 	// Output: 1 <nil>
 }
 
-// Events are taken from a place in the log on: when the connection breaks, subscribe again behind the last one.
+// Subscribe delivers events after an index of the log. When the connection breaks, subscribe again after the last
+// event.
 func ExampleClient_Subscribe() {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
@@ -367,7 +369,7 @@ func ExampleClient_Claims() {
 	// Output: 0 <nil>
 }
 
-// What is asked about one name is found under the other, too.
+// Questions about one name also find memories about the other.
 func ExampleClient_Alias() {
 	added, err := c.Alias(ctx, wire.Alias{Alias: "Jude", CanonicalName: "Judy"})
 	fmt.Println(added, err)
@@ -399,7 +401,7 @@ func ExampleClient_Stats() {
 	// Output: true <nil>
 }
 
-// A round of cognition looks for contradictions and patterns, and merges what says the same when it is asked to.
+// Think searches for contradictions and patterns, and merges duplicates on request.
 func ExampleClient_Think() {
 	result, err := c.Think(ctx, wire.Think{RunPatternMining: true})
 	fmt.Println(result.ConsolidationCount, err)
@@ -413,7 +415,7 @@ func ExampleClient_Conflicts() {
 	// Output: 0 <nil>
 }
 
-// Traits come from all memories of the database.
+// Personality derives traits from all memories of the database.
 func ExampleClient_Personality() {
 	traits, err := c.Personality(ctx)
 	fmt.Println(len(traits) > 0, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// tool runs a program in a directory to its end, or skips the test where the program is not installed.
+// tool runs a program in a directory, or skips the test if the program is not installed.
 func tool(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	if _, err := exec.LookPath(args[0]); err != nil {
@@ -30,7 +30,7 @@ func tool(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestNpmPackage: the package holds the modules and their types, and nothing of the tests, and node imports it.
+// TestNpmPackage: the package contains the modules and their types but no tests, and Node.js can import it.
 func TestNpmPackage(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestNpmPackage(t *testing.T) {
 	tool(t, npmProject(t), "node", "--input-type=module", "--eval", `import { Client } from "cairn-client"; new Client().remember.call`)
 }
 
-// npmProject makes a directory in which modules find the client by its name.
+// npmProject creates a directory in which modules can import the client by its name.
 func npmProject(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,7 +90,7 @@ func TestSDKTypes(t *testing.T) {
 		"--module", "nodenext", "types.mts")
 }
 
-// TestWheel: the wheel is built without a network, is the same each time, and Python imports it.
+// TestWheel: the wheel is built without a network and reproducibly, and Python can import it.
 func TestWheel(t *testing.T) {
 	suite.Full(t)
 	t.Parallel()

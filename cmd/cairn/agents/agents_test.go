@@ -55,8 +55,8 @@ func (u *user) agent(stdin io.Reader, name string, args ...string) string {
 	return string(out)
 }
 
-// TestAgentsFindTheMemory: the agents' own programs read what connect wrote, and reach the node with it. Codex trusts
-// no hook before its user does.
+// TestAgentsFindTheMemory: the agents' own programs read the configuration that connect wrote, and reach the node.
+// Codex trusts hooks only once its user does.
 func TestAgentsFindTheMemory(t *testing.T) {
 	u := withAgents(t)
 	cairntest.StartDevIn(t, u.node)
@@ -201,8 +201,8 @@ func (m *model) requests() string {
 	return all
 }
 
-// TestClaudeRemembers: what Claude Code's model stores in one session is in the prompt of the next, also after the
-// node was killed and started again in between.
+// TestClaudeRemembers: a fact that Claude Code's model stores in one session is in the prompt of the next, also if
+// the node was killed and restarted in between.
 func TestClaudeRemembers(t *testing.T) {
 	u := withAgents(t)
 	p := cairntest.StartDevIn(t, u.node)
@@ -252,7 +252,7 @@ func TestCodexRunsItsHooks(t *testing.T) {
 	}
 }
 
-// TestOpenCodeRunsItsPlugin: what is known is in OpenCode's prompt, and what it did is captured.
+// TestOpenCodeRunsItsPlugin: OpenCode's prompt contains stored facts, and its actions are captured.
 func TestOpenCodeRunsItsPlugin(t *testing.T) {
 	u := withAgents(t)
 	cairntest.StartDevIn(t, u.node)

@@ -99,7 +99,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// lived are existing files of a user: with other servers and hooks, comments, CRLF line ends, and an empty file.
+// lived holds existing files of a user: with other servers and hooks, comments, CRLF line ends, and an empty file.
 var lived = map[string]map[string]string{
 	"claude": {
 		".claude.json":          "{\n  \"numStartups\": 7,\n  \"mcpServers\": {\n    \"other\": {\n      \"command\": \"other\"\n    }\n  },\n  \"projects\": {}\n}",

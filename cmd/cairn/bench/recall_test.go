@@ -14,7 +14,7 @@ import (
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
-// TestRecallAgainst: each set has its own figures, and a run does not differ from itself.
+// TestRecallAgainst: each set has its own figures, and a run compared with itself shows no difference.
 func TestRecallAgainst(t *testing.T) {
 	suite.NotShort(t, "measures what is found, one question after the other")
 	t.Parallel()

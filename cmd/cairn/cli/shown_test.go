@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestShow: what a terminal takes for a command is shown, however it is split over writes; other text stays as it is.
+// TestShow: text that a terminal would execute is made visible, however it is split over writes. Other text does not
+// change.
 func TestShow(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain, é 漢 😀\tand\n":   "plain, é 漢 😀\tand\n",

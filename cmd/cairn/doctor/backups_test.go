@@ -8,7 +8,7 @@ import (
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 )
 
-// TestBackupsThatDoNotGoOnAreFound: a plan whose backups fail, are old or do not restore is not well.
+// TestBackupsThatDoNotGoOnAreFound: a plan whose backups fail, are too old or do not restore is reported.
 func TestBackupsThatDoNotGoOnAreFound(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)

@@ -20,8 +20,8 @@ func says(fs []Finding) (all string) {
 	return all
 }
 
-// TestAPeerThatRejectsThisNodeIsNotDown: a member whose port answers is not to be started or removed, and nothing is to
-// be recovered while it runs.
+// TestAPeerThatRejectsThisNodeIsNotDown: for a member whose port answers, the doctor does not advise to start, remove
+// or recover it.
 func TestAPeerThatRejectsThisNodeIsNotDown(t *testing.T) {
 	t.Parallel()
 	e := examination{running: &api.ClusterStatus{NodeID: 1, QuorumSize: 2, Condition: "not healthy: no quorum",
@@ -37,7 +37,7 @@ func TestAPeerThatRejectsThisNodeIsNotDown(t *testing.T) {
 	}
 }
 
-// TestAConfiguredPeerThatMoved: an address that no member has any more is named as that.
+// TestAConfiguredPeerThatMoved: a configured address that no member has any more is reported as such.
 func TestAConfiguredPeerThatMoved(t *testing.T) {
 	t.Parallel()
 	gone := rafttest.Addr(t)
@@ -52,7 +52,7 @@ func TestAConfiguredPeerThatMoved(t *testing.T) {
 	}
 }
 
-// TestADamagedNodeKeyIsFound: the node would not start with it.
+// TestADamagedNodeKeyIsFound: the doctor reports a damaged node key, with which the node would not start.
 func TestADamagedNodeKeyIsFound(t *testing.T) {
 	t.Parallel()
 	e := examination{t: &cli.Target{}, cfg: node.Config{Home: filepath.Join(t.TempDir(), "h")}}

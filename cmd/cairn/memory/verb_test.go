@@ -251,8 +251,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestEventsOfAStream: events are told in order; the last place to resume behind is known, of the subscription itself
-// before any event.
+// TestEventsOfAStream: events are reported in order, and the last position to resume after is known, also that of the
+// subscription before the first event.
 func TestEventsOfAStream(t *testing.T) {
 	const begun = "event: subscribed\ndata: {\"index\":40}\n\n"
 	for stream, want := range map[string]string{
@@ -268,8 +268,8 @@ func TestEventsOfAStream(t *testing.T) {
 	}
 }
 
-// TestNothingThereIsNoResult: where what was named is not there, people read the error alone, and programs the
-// answer.
+// TestNothingThereIsNoResult: if the named object does not exist, the command fails. It prints the answer only as
+// JSON, for programs.
 func TestNothingThereIsNoResult(t *testing.T) {
 	for _, v := range []verb{{op: api.Unrelate.Op, columns: []string{"edge_id", "found"}}, {op: api.Forget.Op, message: "forgotten"}} {
 		for asJSON, want := range map[bool]string{false: "", true: "{\n  \"edge_id\": \"nosuch\",\n  \"found\": false\n}\n"} {

@@ -10,13 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// server is an entry as tools have them.
+// server is an entry in the form of the tools.
 var server = Entry{At: []string{"mcpServers", "cairn"}, Value: `{"type":"http","url":"http://127.0.0.1:7438/mcp"}`}
 
 var hook = Entry{At: []string{"hooks", "SessionStart"}, List: true,
 	Value: `{"hooks":[{"type":"command","command":"cairn hook claude SessionStart"}]}`}
 
-// TestJSON: an entry is added with the file's own indentation, line ends and comments, and taken out byte for byte.
+// TestJSON: an entry is added with the file's indentation, line ends and comments, and removing it restores every
+// byte.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -62,8 +63,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestTOML: tables go to the end, and are taken out byte for byte. A file that has the parent in another form is left
-// alone.
+// TestTOML: tables are added at the end, and removing them restores every byte. A file with the parent table in
+// another form is not changed.
 func TestTOML(t *testing.T) {
 	t.Parallel()
 	entry := Entry{At: []string{"mcp_servers", "cairn"}, Value: "[mcp_servers.cairn]\nurl = \"http://127.0.0.1:7438/mcp\"\n"}
@@ -98,7 +99,7 @@ func TestTOML(t *testing.T) {
 	}
 }
 
-// TestBlock: a block stands at the end of a text and goes out byte for byte.
+// TestBlock: a block is added at the end of a text, and removing it restores every byte.
 func TestBlock(t *testing.T) {
 	t.Parallel()
 	entry := Entry{At: []string{"cairn"}, Value: "Use the memory.\nOften."}
@@ -120,7 +121,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// TestBroken: what is not in its format is an error that names the place.
+// TestBroken: an error about a malformed file names the position.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for doc, want := range map[string]string{
@@ -146,8 +147,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestJSONAnyText: whatever a file looks like, an entry that is put and dropped leaves the file as it was, and the
-// rest of the file means the same meanwhile.
+// TestJSONAnyText: adding and removing an entry restores any file, and while the entry is there, the rest of the file
+// has the same meaning.
 func TestJSONAnyText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -175,7 +176,7 @@ func TestJSONAnyText(t *testing.T) {
 	})
 }
 
-// draw makes JSON with comments, an object at the root.
+// draw draws a JSON object with comments.
 func draw(t *rapid.T, depth int, kind string) string {
 	nl := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "line end")
 	if depth > 0 {
