@@ -62,19 +62,19 @@ func crashAt(t *testing.T, step int) string {
 	c := newCluster(t, uint64(step), 1, crashKeys/4)
 	defer c.close()
 	d := c.disks[0]
-	b := d.schedule(anyDisk, true, step, rand.New(rand.NewPCG(uint64(step), 3)))
+	fault := d.schedule(anyDisk, true, step, rand.New(rand.NewPCG(uint64(step), 3)))
 	acked := map[int]string{}
-	for k := 0; k < crashKeys && !b.hasStruck(); k++ {
+	for k := 0; k < crashKeys && !fault.hasStruck(); k++ {
 		if rid, err := c.putOnce(k); err == nil {
 			acked[k] = rid
 		}
 		time.Sleep(300 * time.Millisecond) // a node checks every one to two seconds whether to take a snapshot
 	}
-	if !b.hasStruck() {
+	if !fault.hasStruck() {
 		if err := d.strike(); err != nil {
 			t.Fatal(err)
 		}
-		b.step = "none .snap"
+		fault.step = "none .snap"
 	}
 	c.stop(0)
 	c.open(0)
@@ -82,22 +82,22 @@ func crashAt(t *testing.T, step int) string {
 	defer cancel()
 	n := c.node(0)
 	if err := n.Ready(ctx); err != nil {
-		t.Fatalf("step %d (%s): %v", step, b.step, err)
+		t.Fatalf("step %d (%s): %v", step, fault.step, err)
 	}
-	c.onlyOnce(acked, fmt.Sprintf("step %d (%s)", step, b.step))
+	c.onlyOnce(acked, fmt.Sprintf("step %d (%s)", step, fault.step))
 	for k := range crashKeys {
 		rid, err := c.putOnce(k)
 		if was, ok := acked[k]; err != nil || ok && rid != was {
-			t.Errorf("step %d (%s): write %d again is %s, and was %s: %v", step, b.step, k, rid, was, err)
+			t.Errorf("step %d (%s): write %d again is %s, and was %s: %v", step, fault.step, k, rid, was, err)
 		}
 		acked[k] = rid
 	}
-	c.onlyOnce(acked, fmt.Sprintf("step %d (%s), written again", step, b.step))
-	op, _, _ := strings.Cut(b.step, " ")
-	if strings.Contains(b.step, ".snap") {
+	c.onlyOnce(acked, fmt.Sprintf("step %d (%s), written again", step, fault.step))
+	op, _, _ := strings.Cut(fault.step, " ")
+	if strings.Contains(fault.step, ".snap") {
 		return "snapshot " + op
 	}
-	if strings.Contains(b.step, ".seg") || strings.HasSuffix(b.step, " meta") || strings.HasSuffix(b.step, "meta.new") {
+	if strings.Contains(fault.step, ".seg") || strings.HasSuffix(fault.step, " meta") || strings.HasSuffix(fault.step, "meta.new") {
 		return "log " + op
 	}
 	return "state " + op

@@ -83,15 +83,15 @@ func (d *disk) read(name string) ([]byte, error) {
 // schedule makes a fault strike after some more steps, and returns it. If a fault is due already, it returns that
 // one.
 func (d *disk) schedule(on int, power bool, in int, rng *rand.Rand) *diskFault {
-	b := &diskFault{disk: on, power: power, stepsLeft: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), struck: make(chan struct{}),
-		nodeEnded: make(chan struct{})}
+	fault := &diskFault{disk: on, power: power, stepsLeft: in, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)),
+		struck: make(chan struct{}), nodeEnded: make(chan struct{})}
 	d.change(func() {
 		if d.due == nil {
-			d.due, d.unsynced = b, map[string][]byte{}
+			d.due, d.unsynced = fault, map[string][]byte{}
 		}
-		b = d.due
+		fault = d.due
 	})
-	return b
+	return fault
 }
 
 // step runs do as one step of a disk, and tells it whether the scheduled fault strikes. It waits while the node is
@@ -106,31 +106,31 @@ func (d *disk) step(on int, what string, do func(strikes bool) error) error {
 	d.mu.Unlock()
 	time.Sleep(slow)
 	d.mu.Lock()
-	b := d.due
+	fault := d.due
 	strikes := false
-	if b != nil && !b.hasStruck() && (b.disk == on || b.disk == anyDisk) {
-		strikes = b.stepsLeft <= 0
-		b.stepsLeft--
+	if fault != nil && !fault.hasStruck() && (fault.disk == on || fault.disk == anyDisk) {
+		strikes = fault.stepsLeft <= 0
+		fault.stepsLeft--
 	}
-	if b != nil && b.hasStruck() && (b.power || b.disk == on) {
+	if fault != nil && fault.hasStruck() && (fault.power || fault.disk == on) {
 		d.mu.Unlock()
-		return b.fail()
+		return fault.fail()
 	}
 	err := do(strikes)
 	if strikes && err == nil {
-		b.step = what
-		close(b.struck)
+		fault.step = what
+		close(fault.struck)
 	}
 	d.mu.Unlock()
 	if strikes && err == nil {
-		return b.fail()
+		return fault.fail()
 	}
 	return err
 }
 
-func (b *diskFault) hasStruck() bool {
+func (f *diskFault) hasStruck() bool {
 	select {
-	case <-b.struck:
+	case <-f.struck:
 		return true
 	default:
 		return false
@@ -139,9 +139,9 @@ func (b *diskFault) hasStruck() bool {
 
 // fail ends a step during or after the fault. A failed disk returns an error; after a power loss the step returns
 // only when the node is being closed.
-func (b *diskFault) fail() error {
-	if b.power {
-		<-b.nodeEnded
+func (f *diskFault) fail() error {
+	if f.power {
+		<-f.nodeEnded
 	}
 	return syscall.EIO
 }
@@ -234,21 +234,21 @@ func (f logFile) currentName() string {
 // recordLeft records the files that remain if the fault strikes now. A failed disk loses only its own unsynced bytes,
 // a power loss those of both disks.
 func (d *disk) recordLeft() (err error) {
-	b := d.due
-	b.files = map[string][]byte{}
-	if b.power || b.disk == logDisk {
-		if err := d.recordLeftLog(b); err != nil {
+	fault := d.due
+	fault.files = map[string][]byte{}
+	if fault.power || fault.disk == logDisk {
+		if err := d.recordLeftLog(fault); err != nil {
 			return err
 		}
 	}
-	if !b.power && b.disk != stateDisk {
+	if !fault.power && fault.disk != stateDisk {
 		return nil
 	}
-	return d.recordLeftState(b)
+	return d.recordLeftState(fault)
 }
 
-func (d *disk) recordLeftLog(b *diskFault) error {
-	b.hasLog = true
+func (d *disk) recordLeftLog(fault *diskFault) error {
+	fault.hasLog = true
 	for _, dir := range []string{logDir, snapDir} {
 		err := d.files(dir, func(name string, _ os.FileInfo) error {
 			if name == votesFile {
@@ -256,9 +256,9 @@ func (d *disk) recordLeftLog(b *diskFault) error {
 			}
 			content, err := d.read(name)
 			if synced, ok := d.unsynced[name]; ok {
-				content = tear(b.rng, 512, synced, content)
+				content = tear(fault.rng, 512, synced, content)
 			}
-			b.files[name] = content
+			fault.files[name] = content
 			return err
 		})
 		if err != nil {
@@ -316,9 +316,9 @@ func (d *disk) release() {
 func (d *disk) restart() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	b := d.due
+	fault := d.due
 	d.due, d.unsynced = nil, nil
-	if b == nil || !b.hasStruck() {
+	if fault == nil || !fault.hasStruck() {
 		return d.markSynced()
 	}
 	d.generation++
@@ -326,12 +326,12 @@ func (d *disk) restart() error {
 	if err := rafttest.CopyHome(next, d.home); err != nil {
 		return err
 	}
-	if b.hasState {
+	if fault.hasState {
 		if err := os.RemoveAll(filepath.Join(next, stateDir)); err != nil {
 			return err
 		}
 	}
-	if b.hasLog {
+	if fault.hasLog {
 		if err := os.RemoveAll(filepath.Join(next, snapDir)); err != nil {
 			return err
 		}
@@ -348,7 +348,7 @@ func (d *disk) restart() error {
 			return err
 		}
 	}
-	for name, content := range b.files {
+	for name, content := range fault.files {
 		path := filepath.Join(next, name)
 		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 			return err

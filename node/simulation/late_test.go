@@ -28,16 +28,16 @@ type tape struct {
 // frameSplitter splits the bytes of a connection into frames.
 type frameSplitter struct{ rest []byte }
 
-func (c *frameSplitter) split(b []byte) (whole []wire.Frame) {
-	c.rest = append(c.rest, b...)
+func (s *frameSplitter) split(b []byte) (whole []wire.Frame) {
+	s.rest = append(s.rest, b...)
 	for {
-		in := bytes.NewReader(c.rest)
+		in := bytes.NewReader(s.rest)
 		f, err := wire.NewReader(in, wire.MaxLength).Next()
 		if err != nil { // the frame is not complete yet
 			return whole
 		}
 		whole = append(whole, f)
-		c.rest = c.rest[len(c.rest)-in.Len():]
+		s.rest = s.rest[len(s.rest)-in.Len():]
 	}
 }
 

@@ -15,14 +15,14 @@ func (c *cluster) cutPower(i int, rng *rand.Rand) {
 	if c.node(i) == nil {
 		return
 	}
-	b := c.disks[i].schedule(logDisk, true, 3+rng.IntN(40), rng)
-	if !b.power { // another fault was due
+	fault := c.disks[i].schedule(logDisk, true, 3+rng.IntN(40), rng)
+	if !fault.power { // another fault was due
 		return
 	}
 	late := time.NewTimer(time.Duration(500+rng.IntN(1000)) * time.Millisecond)
 	defer late.Stop()
 	select {
-	case <-b.struck:
+	case <-fault.struck:
 	case <-late.C:
 	}
 	c.isolate(i, true)
@@ -197,7 +197,7 @@ func (c *cluster) heal() {
 	})
 	broken := map[int]*node.Node{}
 	for i, d := range c.disks {
-		if b := d.repair(); b != nil && b.disk == logDisk && c.node(i) != nil {
+		if fault := d.repair(); fault != nil && fault.disk == logDisk && c.node(i) != nil {
 			broken[i] = c.node(i)
 		}
 	}

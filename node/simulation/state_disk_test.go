@@ -77,13 +77,13 @@ func (d *disk) markSynced() error {
 
 // recordLeftState records the files of the state that remain: their synced bytes, and some of those appended since.
 // All files that the store needs exist, because it removes none before their replacement is synced.
-func (d *disk) recordLeftState(b *diskFault) error {
-	b.hasState = true
+func (d *disk) recordLeftState(fault *diskFault) error {
+	fault.hasState = true
 	return d.stateFiles(func(name string, info os.FileInfo) error {
 		written, err := os.ReadFile(filepath.Join(d.home, name))
 		if err == nil {
 			synced := min(d.synced[inode(info)], int64(len(written)))
-			b.files[name] = append(written[:synced:synced], tearEnd(b.rng, written[synced:])...)
+			fault.files[name] = append(written[:synced:synced], tearEnd(fault.rng, written[synced:])...)
 		}
 		return err
 	})
