@@ -111,7 +111,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	for _, kind := range []kind{
 		{"words", words},
-		{"sure", func() index.Query { // a memory's own rarer words: it stands out
+		{"sure", func() index.Query { // the rarer words of one memory, which scores far above all others
 			words := slices.DeleteFunc(strings.Fields(whole[rng.IntN(len(whole))]), func(w string) bool { return len(w) < len("w100x") })
 			return index.Query{Text: strings.Join(words[:min(6, len(words))], " ")}
 		}},

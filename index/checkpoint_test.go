@@ -110,7 +110,7 @@ func TestCheckpoint(t *testing.T) {
 	half := len(l.records) / 2
 	for _, c := range []struct {
 		name string
-		old  string // what is from an earlier run; nothing: the state alone went on
+		old  string // files from an earlier run; empty if only the state is newer
 	}{
 		{"the state went on", ""}, {"older words", "*/text"}, {"older checkpoint", "checkpoint"}, {"older rows", "*/rows-*"},
 		{"older everything", "*"},

@@ -37,9 +37,9 @@ func TestRelativeDates(t *testing.T) {
 	r.apply(l.records, 10)
 	for _, c := range []struct {
 		question string
-		want     []string // the first ones
-		why      string   // of the first
-		all      bool     // and there are no others
+		want     []string // first hits
+		why      string   // of the first hit
+		all      bool     // there are no other hits
 	}{
 		{"what changed last week", []string{"key", "stripe", "omar", "old", "older"}, "from last week", true},
 		{"what changed last week?", []string{"key"}, "from last week", false},

@@ -37,9 +37,9 @@ type fixture struct {
 	home       string
 	cfg        index.Config
 	records    []oplog.Record
-	more       []oplog.Record // which that home lacks
+	more       []oplog.Record // later records, which the home lacks
 	qs         []index.Query
-	want, then [][]line            // its answers, and those after more records
+	want, then [][]line            // answers of the home, and those after more
 	files      map[string][]string // by kind, below its index
 }
 
@@ -225,7 +225,7 @@ func TestADamagedListIsHealedByTheNextEntry(t *testing.T) {
 	defer r.close()
 	r.openIndex()
 	next, times := 0, func() int64 { return r.index.Damaged().Times(damage.Index) }
-	for ; times() == 0; next++ { // a write that was under way may put the list right
+	for ; times() == 0; next++ { // a write that was running may repair the list
 		if next == len(w.more) {
 			t.Fatal("the damage is not met")
 		}

@@ -132,7 +132,7 @@ func TestOpenAndCloseUnderLoad(t *testing.T) {
 		steps = 200
 	}
 	for i := range steps {
-		from, db := len(l.records), oplog.DB(1+rng.IntN(1+rng.IntN(dbs))) // the first ones outgrow what is made from the state
+		from, db := len(l.records), oplog.DB(1+rng.IntN(1+rng.IntN(dbs))) // the first ones outgrow a build from the state
 		stories[db-1]()
 		rid := fmt.Sprint("sure", i)
 		l.add(db, remember(rid, fmt.Sprintf("words and token%dq", i)))

@@ -161,7 +161,7 @@ func TestAnOpeningThatFailedLeavesNothing(t *testing.T) {
 	if err := d.words.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	d.words.Close() // as after an error behind this
+	d.words.Close() // as after an error in a later step
 	text := "the trumpet"
 	f.applyState(1, &oplog.Correct{RID: "a", Text: &text, Reason: "wrong", At: 2}, &oplog.Forget{RID: "b", At: 2})
 	if err := f.index.install(1, try()); err != nil {

@@ -57,7 +57,7 @@ func writeUntilKilled(home string) error {
 	at, _ := s.Applied()
 	records = records[at:]
 	for i, r := range records {
-		if i%20 == 0 { // there is no log here that brings back what was not flushed
+		if i%20 == 0 { // there is no log from which unflushed records come back
 			if err := s.Flush(); err != nil {
 				return err
 			}

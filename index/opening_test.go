@@ -58,7 +58,7 @@ func holdsUpNoWrite(t *testing.T, first bool, left int) {
 	index.Checkpointed(r.index)
 	killed := r.killed(t)
 	close(goOn)
-	suite.Receive(t, "its answers", asked) // of some point between
+	suite.Receive(t, "its answers", asked) // the answers may be of any point in between
 	sameAnswers(t, "opened while it was written to", qs, r.answers(qs), want)
 	r.reopen()
 	sameAnswers(t, "the next start", qs, r.answers(qs), want)

@@ -68,7 +68,7 @@ func TestPartitionsAreReplicated(t *testing.T) {
 	for i := range 30 {
 		q := index.Query{Vector: draw(), K: 10, Now: now}
 		if i%3 == 1 {
-			q.Namespace = fmt.Sprint("ns", 4-i/3%2) // of six tenths and of one
+			q.Namespace = fmt.Sprint("ns", 4-i/3%2) // with six tenths and one tenth of the rows
 		}
 		if i%3 == 2 {
 			q.Text = vocabulary[i%len(vocabulary)]

@@ -26,7 +26,7 @@ func TestAStartOpensFew(t *testing.T) {
 	r := openReplicaWith(t, index.Config{Small: 0})
 	r.apply(l.records, 50)
 	written := 0
-	write := func() { // to each database a memory, and a change of an old one
+	write := func() { // adds a memory to each database and forgets an old one
 		from := len(l.records)
 		for db := range oplog.DB(dbs) {
 			l.add(db+1, remember(fmt.Sprintf("late%d-%d", db+1, written), fmt.Sprintf("late word%dq", written)))

@@ -29,7 +29,7 @@ func TestTheLogBehindACheckpointIsDamaged(t *testing.T) {
 			rows, err := store.Open(filepath.Join(path, "1"), store.Options{NoSync: true}, nil)
 			must(t, err)
 			b := rows.Batch()
-			for i := range uint64(len(l.records)) { // of the window, whose table is the last of database 0
+			for i := range uint64(len(l.records)) { // rows of the window, the last table of database 0
 				err = errors.Join(err, b.Set(binary.BigEndian.AppendUint64([]byte{0, 0, 0, 0, 255}, i+1), []byte("no record")))
 			}
 			err = errors.Join(err, b.Commit())

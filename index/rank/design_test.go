@@ -16,7 +16,7 @@ func TestDesignHasTheWeights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells := map[string][]string{} // by the weight that a row names
+	cells := map[string][]string{} // keys are weights
 	for _, row := range regexp.MustCompile("(?m)^\\| (?:`\\w+\\.go` )?`(\\w+)` \\| (.*) \\|$").FindAllStringSubmatch(string(page), -1) {
 		if cells[row[1]] != nil {
 			t.Errorf("%s has two rows", row[1])

@@ -53,7 +53,7 @@ func TestLeftOutRowsWereNotWanted(t *testing.T) {
 		want = want[:min(len(want), q.K)]
 		for _, answer := range [][]Scored{want, got} {
 			for i := range answer {
-				answer[i].Why = nil // depends on the other rows of an answer
+				answer[i].Why = nil // reasons depend on the other rows of an answer
 			}
 		}
 		if !reflect.DeepEqual(got, want) {

@@ -98,7 +98,7 @@ func TestTies(t *testing.T) {
 	s := rows(4, func(i int, r *Row) {
 		r.RID = MakeRID([]string{"b", "a", "d", "c"}[i])
 		if i == 2 {
-			r.Created = 2 // too little to change a score that is rounded
+			r.Created = 2 // too small to change the rounded score
 		}
 	})
 	both := []uint16{1, 1}
@@ -237,7 +237,7 @@ func TestReasonsThatMoved(t *testing.T) {
 			if i == 0 {
 				r.Importance = .401 // a little ahead
 			}
-			if i > 0 { // the last one stands where it does for its words, whatever else it is
+			if i > 0 { // the last one ranks by its words alone
 				edit(r)
 			}
 		})
@@ -312,10 +312,10 @@ func TestDiverse(t *testing.T) {
 		return Scored{Row: row, Score: .8, Parts: Parts{Relevance: composite, Fresh: 1, Importance: 1, Trust: 1}}
 	}
 	in := []Scored{worth(1, 1), worth(2, .99), worth(3, .9), worth(4, .8), worth(5, .1)}
-	likeness := map[uint32]float64{1<<8 | 2: .99, 1<<8 | 3: .9, 1<<8 | 4: .1} // of 2 to 1, 3 to 1, 4 to 1
+	likeness := map[uint32]float64{1<<8 | 2: .99, 1<<8 | 3: .9, 1<<8 | 4: .1} // between rows 2, 3 and 4 and row 1
 	like := func(a, b uint32) float64 { return max(likeness[a<<8|b], likeness[b<<8|a]) }
 	got := Diverse(in, 3, like)
-	wantOrder(t, got, 1, 4, 3) // the second says what the first says
+	wantOrder(t, got, 1, 4, 3) // the second repeats the first
 	if got[1].Score != .8 || got[1].Parts.Alike != .1 || !slices.Contains(got[1].Why, "diversified") ||
 		slices.Contains(got[0].Why, "diversified") {
 		t.Errorf("unexplained: %+v", got)

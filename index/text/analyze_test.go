@@ -30,9 +30,9 @@ func TestAnalyze(t *testing.T) {
 		{"", ""},
 		{"\x00\x01 \t", ""},
 		{"parseHTTPRequest", "+parsehttprequest pars http request"},
-		{"URLs APIs, VMs", "url api vm +vms"}, // by the acronym, and as small letters have the plural
+		{"URLs APIs, VMs", "url api vm +vms"}, // the acronym, and the plural in lower case
 		{"parseURLs listVMs OS", "+parseurls +parseurl pars url +listvms +listvm list vm +vms os"},
-		{"iPhone macOS YouTube", "+iphone +iphon phone +macos +maco mac os +youtube +youtub tube"}, // and as one word in small letters
+		{"iPhone macOS YouTube", "+iphone +iphon phone +macos +maco mac os +youtube +youtub tube"}, // also as one word in lower case
 		{"front-end log-ins Node.js U.S.A.", "+frontend front end +login log in +node.js +nodej node js u.s.a +usa"},
 		{"src/front-end 555-1234", "+src/front-end src front end +555-1234 +5551234 555 1234"},
 		{"colourful Organisations children indices", "color organ children index"},
@@ -56,11 +56,11 @@ func TestAnalyze(t *testing.T) {
 		{"ภาษา", "+ภ ภา +า าษ +ษ ษา +า"},
 		{"Привет ёлка", "привет елка"},
 		{"الكتاب كتاب", "كتاب كتاب"},
-		{"हिन्दी", "हिन्दी +हिंद"}, // two ways to write it, and its forms
+		{"हिन्दी", "हिन्दी +हिंद"}, // two spellings and their stems
 		{"हिंदी में लड़कों के घरों", "हिंदी +हिंद में लड़कों +लडक के घरों +घर"},
 		{"în orașele mari și în oraşul mic", "orasel +oras mari +mar si orasul +oras mic"},
 		{"Nhà của người bạn ở đâu", "nha +nhà cua +của nguoi +người ban +bạn o +ở dau +đâu"},
-		{"nhà má mà", "nha ma ma"}, // of letters that other languages have: it may be any
+		{"nhà má mà", "nha ma ma"}, // other languages have these letters, so each may be without tone
 		{"ship 🚀🇫🇷 👍🏽 ❤️", "ship 🚀 🇫🇷 👍 ❤"},
 		{"bad\xff\xfeutf8", "bad utf8"},
 		{"ΟΔΟΣ οδος", "οδοσ οδοσ"},

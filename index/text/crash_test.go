@@ -24,8 +24,8 @@ const (
 
 // The announcements of the writing process, each followed by the number of a change.
 const (
-	stored = "stored" // it and those before are on disk
-	goesOn = "goesOn" // and at most up to there, until it says so again
+	stored = "stored" // this change and all earlier ones are on disk
+	goesOn = "goesOn" // later changes than this are not made before the next announcement
 
 	stride = 64
 )
@@ -187,7 +187,7 @@ func checkStored(t *testing.T, x *Index, stored, reached uint64) {
 			t.Fatalf("row %d is on disk, and %d changes were made at most", r.Row, reached)
 		}
 	}
-	deleted := map[uint32]bool{} // by a change that may be there
+	deleted := map[uint32]bool{} // by changes that may have been made
 	for i := uint64(1); i <= reached; i++ {
 		_, del := change(i)
 		for _, d := range del {

@@ -82,7 +82,7 @@ func TestRewriteLeavesNoFileUnderAnOldKey(t *testing.T) {
 			t.Fatal(keys.Keys(), err)
 		}
 	}
-	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 2 { // the keyring and the index: nothing was moved aside
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 2 { // keyring and index, nothing aside
 		t.Errorf("%v, %v", left, err)
 	}
 }

@@ -80,7 +80,7 @@ func TestFlippedListOfSegmentsInUse(t *testing.T) {
 				case err == nil:
 					replayAndCompare(t, x, has)
 					x.Close()
-				case found != nil && errors.Is(err, ErrLocked): // Bleve was left to itself, with its locks; they end with the process
+				case found != nil && errors.Is(err, ErrLocked): // Bleve was abandoned with its locks, which end with the process
 				case !errors.Is(err, ErrCorrupt):
 					t.Fatalf("bit %d, the next start: %v", bit, err)
 				}

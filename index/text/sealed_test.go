@@ -82,8 +82,8 @@ func TestNothingReadableInAnEncryptedIndex(t *testing.T) {
 		if n > 0 && encrypted {
 			t.Errorf("%d words readable", n)
 		}
-		// Segments keep words in automata, which a search for bytes does not meet: but what is not sealed compresses
-		// well.
+		// Segments store words in automata, where a search for bytes does not find them. But unencrypted files
+		// compress well.
 		if ratio := float64(packed) / float64(size); (ratio > .8) != encrypted {
 			t.Errorf("encrypted %v: %d bytes compress to %d", encrypted, size, packed)
 		}

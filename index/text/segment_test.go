@@ -118,7 +118,7 @@ func segmentBytes(t *rapid.T, docs []bleve.Document) []byte {
 		t.Fatal(err)
 	}
 	b := out.Bytes()
-	// behind the length of the keys' name, the documents, and where the ids are
+	// in the footer, after the length of the keys' name, the documents and the place of the ids
 	fields := binary.BigEndian.Uint64(b[len(b)-zap.FooterSize+4+8+8:])
 	first := binary.BigEndian.Uint64(b[fields+1:])
 	return b[:first]

@@ -39,7 +39,7 @@ func TestPartitionsFindTheNearest(t *testing.T) {
 		name    string
 		centres int
 		spread  float64
-		most    float64 // of the rows, that a question looks at
+		most    float64 // maximum share of the rows that a question compares
 	}{{"clusters", 1000, .5, .05}, {"many clusters", 3000, .3, .1}, {"crowded clusters", 100, .3, .05}, {"no structure", 1, 1e6, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +117,7 @@ func TestPartitionedStoresAnswerAlike(t *testing.T) {
 			t.Fatalf("question %d: %v, want %v", i, got, want)
 		}
 	}
-	for row := range uint32(n - 30_000) { // so many that lists are cleared of them, and all are compared again
+	for row := range uint32(n - 30_000) { // so many that lists are cleaned, and all rows are compared again
 		s.Delete(row)
 	}
 	v := cloud.draw()

@@ -78,7 +78,7 @@ func TestCatchingUpIsBoundedByBytes(t *testing.T) {
 	defer tasks.Wait()
 	defer cancel()
 	tasks.Go(func() { _ = m.followApplied(ctx) }) // it ends with ctx
-	slow := l.Subscribe()                         // one that takes nothing
+	slow := l.Subscribe()                         // a subscriber that receives nothing
 	defer slow.Close()
 	t.Logf("%d MB of records at once", size>>20)
 	nodetest.GrowsBy(t, nodetest.IndexingGrows, func() {

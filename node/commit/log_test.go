@@ -87,7 +87,7 @@ func open(t *testing.T, cfg raft.Config, change func(*Options)) *member {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var tasks sync.WaitGroup
-	t.Cleanup(func() { // as a node does: nothing more is applied, raft ends, then the tasks
+	t.Cleanup(func() { // in the order of a node: applying, raft, tasks
 		m.Stop()
 		r.Close()
 		cancel()

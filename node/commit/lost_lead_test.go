@@ -33,8 +33,8 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	defer believes.Wait()
 	defer tries.Wait()
 	defer cancel()
-	believes.Go(func() { // that it leads, whatever it learns
-		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) { // at a pace that leaves the processors to what is tested
+	believes.Go(func() { // sets again and again that the member leads
+		for ; ctx.Err() == nil; time.Sleep(time.Millisecond) { // slowly, so that the tested code has the processors
 			m.leads.Store(true)
 		}
 	})
@@ -47,7 +47,7 @@ func TestALostLeadIsNotTriedWithoutPause(t *testing.T) {
 	})
 	const most = 8
 	suite.Eventually(t, "tries", func() bool { return entered.Load() >= most })
-	if took := time.Since(began); took < 5*retryPause { // no change of leadership is awaited less long
+	if took := time.Since(began); took < 5*retryPause { // each try must wait for a change of leadership
 		t.Errorf("%d tries in %s", most, took)
 	}
 }

@@ -32,8 +32,7 @@ func TestEntriesShareARecord(t *testing.T) {
 	first := m.propose(t, remember("first"))
 	sub := m.Subscribe()
 	defer sub.Close()
-	// step waits for the next step that begins at the record from or later, and returns the outcomes that it gives at
-	// once to the index and the subscribers.
+	// step waits for the next batch of outcomes that begins at record from or later. The index gets the same batch.
 	step := func(from oplog.Index) []oplog.Outcome {
 		for b := range sub.C {
 			if list := sub.Take(b); list[0].Index >= from {
@@ -59,7 +58,7 @@ func TestEntriesShareARecord(t *testing.T) {
 	for i := range many {
 		proposed.Go(func() { outcomes[i] = m.propose(t, remember(oplog.NewID())) })
 	}
-	suite.Eventually(t, "entries that wait", func() bool { return len(m.proposer.queue) >= many-1 }) // one is the next record's first
+	suite.Eventually(t, "entries that wait", func() bool { return len(m.proposer.queue) >= many-1 }) // one is in the next record
 	for range recordsInFlight {
 		<-m.proposer.slots
 	}

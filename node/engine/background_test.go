@@ -24,7 +24,7 @@ func TestTheLeaderTidiesUp(t *testing.T) {
 	old := time.Now().Add(-48 * time.Hour)
 	drafts := []api.Draft{{RID: "scratch", Text: "left over scratch", Tier: thinking.TierWorking, Created: field.Date{Time: old}},
 		{RID: "used", Text: "looked at again and again", Tier: thinking.TierWorking, Created: field.Date{Time: old}}}
-	for i := range 10 { // as few as a round begins with
+	for i := range 10 { // the minimum for a round
 		drafts = append(drafts,
 			api.Draft{RID: fmt.Sprint("n", i), Text: fmt.Sprint("note ", i), Tier: thinking.TierLongterm, Created: field.Date{Time: old}})
 	}
@@ -70,7 +70,7 @@ func TestStatsCostTheSameHoweverMuchThereIs(t *testing.T) {
 	}
 	n, c := startSingle(t)
 	s := n.Service()
-	cost := func() float64 { // the least: what the node does next to it counts too
+	cost := func() float64 { // the minimum, because the background work of the node counts too
 		least := math.Inf(1)
 		for range 5 {
 			least = min(least, testing.AllocsPerRun(20, func() {

@@ -165,7 +165,7 @@ func TestNoListEndsSilently(t *testing.T) {
 	for i := range 20_100 {
 		if strings.Contains(fmt.Sprint(i), "9") {
 			if want++; i < 10_100 {
-				want++ // and a corn
+				want++ // one more for its corn
 			}
 		}
 	}

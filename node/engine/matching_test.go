@@ -86,7 +86,7 @@ func TestForgettingByFilter(t *testing.T) {
 	forget := func() *api.ForgottenMatching {
 		a, err := api.ForgetMatching.Do(t.Context(), n.Host(), c,
 			&api.ForgetMatchingRequest{Filter: field.Map(`{"state":"old"}`), Limit: 3})
-		if err != nil && !errors.Is(err, oplog.ErrRevision) && !errors.Is(err, oplog.ErrNoMemory) { // corrected meanwhile, again and again
+		if err != nil && !errors.Is(err, oplog.ErrRevision) && !errors.Is(err, oplog.ErrNoMemory) { // by corrections
 			t.Fatal(err)
 		}
 		if a != nil && err == nil {

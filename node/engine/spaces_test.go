@@ -88,7 +88,7 @@ func answerText(t *testing.T, answer any) string {
 			lines = append(lines, fmt.Sprint(rows, err))
 		}
 	case *api.Subscription:
-		a.Close() // eventsWithin follows one
+		a.Close() // eventsWithin reads the events
 	}
 	return strings.Join(lines, "\n")
 }
@@ -164,7 +164,7 @@ func TestATokenStaysInItsNamespaces(t *testing.T) {
 	plant("agents/billing2", "default")
 	propose(&oplog.Relate{ID: "eWord", Src: "Shared", Dst: "Worddefault", Type: "knows", Weight: 1, At: 1},
 		&oplog.Alias{Namespace: "agents/billing2", Alias: "Sha", Canonical: "Worddefault", At: 1})
-	for _, op := range api.Ops { // all answers have something to tell, but for those that are numbers
+	for _, op := range api.Ops { // all answers except numbers must show data
 		silent := []*api.Op{api.Stats.Op, api.Count.Op, api.Compare.Op, api.Personality.Op, api.Status.Op, api.Events.Op,
 			api.Gaps.Op, api.Erased.Op}
 		if got, asked := before[op.Name+"map[]"]; op.Bound != api.Refused && op.Bound != api.Free && !op.Writes &&
@@ -363,7 +363,7 @@ func deniedAndMissing(t *testing.T, n *node.Node, c api.Caller) {
 func writesWithin(t *testing.T, n *node.Node, c api.Caller) {
 	t.Helper()
 	ops := slices.DeleteFunc(slices.Clone(api.Ops), func(op *api.Op) bool { return op == api.Resolve.Op })
-	for _, op := range slices.Insert(ops, 0, api.Resolve.Op) { // it goes first: a conflict ends when a side is corrected
+	for _, op := range slices.Insert(ops, 0, api.Resolve.Op) { // first, because a conflict ends when one side is corrected
 		if !op.Writes || op.Bound == api.Refused || op.Bound == api.Free {
 			continue
 		}

@@ -167,7 +167,7 @@ func TestMemoriesSurviveExport(t *testing.T) {
 		for i := range op.Was.Claims {
 			op.Was.Claims[i].SourceRID = op.RID
 		}
-		op.Held = false // an export says by the status that it waits
+		op.Held = false // an export has the status instead
 		if op.Unsearchable = !searchable; !searchable || status == oplog.Quarantined {
 			op.Entities, op.Was.Claims, op.Vector = nil, nil, nil
 		}
@@ -177,7 +177,7 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	full(oplog.Consolidated, true)
 	full(oplog.Active, false)
 	full(oplog.Quarantined, true)
-	for i := range 200 { // what reinforcement makes of a half-life, which is shown in hours
+	for i := range 200 { // half-lives after reinforcement, which are shown in hours
 		ops = append(ops, &oplog.Remember{Content: oplog.Content{RID: oplog.NewID(), Text: "x", Namespace: " n ",
 			HalfLife: 604800 * math.Pow(1.2, float64(i%25)) * float64(1+i/25), Created: 1, Extractor: 1,
 			Stamp: oplog.Stamp{Writer: "w", Dialect: "http", Trust: oplog.TrustAgent}}})
@@ -191,7 +191,7 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	if !whole[2].Memory.Unsearchable {
 		t.Error("the third memory is searchable")
 	}
-	for i, k := range whole[:2] { // a field of a memory that no operation sets would not be tried here; Undone names forgotten ones, which no export has
+	for i, k := range whole[:2] { // every field must be set; Undone names forgotten memories, which no export has
 		v := reflect.ValueOf(k.Memory)
 		for _, f := range reflect.VisibleFields(v.Type()) {
 			if v.FieldByIndex(f.Index).IsZero() && f.Name != "Status" && f.Name != "Unsearchable" && f.Name != "Undone" &&
@@ -210,7 +210,7 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there.Policy.Trust = oplog.TrustOperator // who may vouch for what others wrote
+	there.Policy.Trust = oplog.TrustOperator // may vouch for texts of other writers
 	lines := first
 	take := func(keep bool) error {
 		_, err := api.Import.Do(t.Context(), n.Host(), there, &api.ImportRequest{Lines: strings.NewReader(lines), Keep: keep})
@@ -225,9 +225,9 @@ func TestMemoriesSurviveExport(t *testing.T) {
 	}
 	for i := range copied {
 		got, want := copied[i], whole[i]
-		got.Memory.Seq, got.Memory.Keys = want.Memory.Seq, want.Memory.Keys // a database numbers its own; keys are of requests to the other one
+		got.Memory.Seq, got.Memory.Keys = want.Memory.Seq, want.Memory.Keys // these belong to one database
 		if i > 2 {
-			got.Memory.HalfLife = want.Memory.HalfLife // two may be shown as one number of hours: the second export says whether that is so
+			got.Memory.HalfLife = want.Memory.HalfLife // hours are rounded: the second export is compared instead
 		}
 		for _, d := range differences(reflect.ValueOf(got), reflect.ValueOf(want), "") {
 			t.Errorf("memory %d after the import: %s", i+1, d)
@@ -252,7 +252,7 @@ func TestMemoriesSurviveExport(t *testing.T) {
 		}
 	}
 	lines = strings.ReplaceAll(first, `"text":"x"`, `"text":"y"`)
-	for range 2 { // ids that other memories have by now: each gets a new one, once
+	for range 2 { // the ids belong to other memories now: each memory gets a new id, once
 		if err := take(false); err != nil {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func TestNamespacesHold(t *testing.T) {
 	if err := n.Service().WaitIndexed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// their answers are numbers, or of an attribute that none has
+	// operations whose answers are numbers, or about an attribute that no memory has
 	silent := map[string]bool{api.Personality.Name: true, api.Stats.Name: true, api.Count.Name: true, api.Compare.Name: true,
 		api.Values.Name: true}
 	asked := []string{}

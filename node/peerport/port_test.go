@@ -156,7 +156,7 @@ func TestPulledIsPushed(t *testing.T) {
 	}
 	if err := to.st.Read(func(v *state.View) error {
 		m, ok := v.Memory(oplog.DefaultDB, "m1")
-		if !ok || m.Text != "the heron is back" || m.HalfLife != 1 || m.Created != at { // this engine keeps hours as they come
+		if !ok || m.Text != "the heron is back" || m.HalfLife != 1 || m.Created != at { // this engine keeps hours
 			t.Errorf("m1: %+v", m)
 		}
 		if edges := v.Edges(oplog.DefaultDB, "heron", 9); len(edges) != 1 || edges[0].ID != "e1" {

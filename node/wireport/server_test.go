@@ -129,7 +129,7 @@ func TestRefusalsOverTheWire(t *testing.T) {
 			in := wire.NewReader(bufio.NewReader(nc), wire.MaxPlainClient)
 			b, err := wire.AppendPack(nil, wire.OpAuth, 1, &wire.Auth{Token: secret}, false)
 			if err == nil && early {
-				b = wire.AppendFrame(b, wire.Empty(wire.OpCreateDB, 2)) // no payload: it is not looked at
+				b = wire.AppendFrame(b, wire.Empty(wire.OpCreateDB, 2)) // without a payload, so it must be rejected before
 			} else if err == nil {
 				b, err = wire.AppendPack(b, wire.OpCreateDB, 2, &wire.Name{Name: "made"}, false)
 			}
@@ -152,7 +152,7 @@ func TestRefusalsOverTheWire(t *testing.T) {
 			}
 			code := tc.code
 			if early && code == wire.CodeDBExists {
-				code = wire.CodeInternal // only what Do says of a database is about the database
+				code = wire.CodeInternal // only a conflict from Do is about the database
 			}
 			if f.Op != tc.op || e.Code != code || string(e.Details) != tc.details && (len(e.Details) > 0 || tc.details != "") {
 				t.Errorf("%v (early: %t): %s %d %q %s", tc.refusal, early, f.Op, e.Code, e.Message, e.Details)
@@ -267,7 +267,7 @@ func TestCompressedRequestsTakeTheirShare(t *testing.T) {
 	for range requests + 1 {
 		f, err := in.Next()
 		var said wire.Error
-		if err == nil && f.Op == wire.OpError { // one that waited as long as for a piece of a frame, on a slow machine
+		if err == nil && f.Op == wire.OpError { // on a slow machine a request may time out in the queue
 			err = wire.Unpack(f, &said, wire.MaxPlainClient)
 		}
 		if err != nil || f.Op != wire.OpAuthOK && f.Op != wire.OpDBOK && said.Message != overloaded.Message {

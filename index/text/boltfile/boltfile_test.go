@@ -164,7 +164,7 @@ func TestDamagedListsAreNamed(t *testing.T) {
 	found := 0
 	rng := rand.New(rand.NewPCG(5, 6))
 	for bit := range 300 {
-		if bit >= 8*16 { // the head in full, and what it counts here and there
+		if bit >= 8*16 { // all bits of the head, and some of the list
 			bit = 8*16 + rng.IntN(64*count)
 		}
 		b := slices.Clone(whole)
@@ -287,7 +287,7 @@ func FuzzCheck(f *testing.F) {
 		if err := os.WriteFile(path, in, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_ = boltfile.Check(path) // it returns, whatever it says
+		_ = boltfile.Check(path) // must return, with or without an error
 	})
 }
 
