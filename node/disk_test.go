@@ -27,7 +27,7 @@ func TestAFullDisk(t *testing.T) {
 	for _, tc := range []struct {
 		name, on string // the files on the small disk
 		least    uint64 // MinFree: 1 lets writes through to where the disk rejects them
-		refused  bool   // by the guard, with its words
+		refused  bool   // the guard rejects writes with its own error
 	}{
 		{"guarded", ".", 8 << 20, true},
 		{"log and snapshots", "raft", 1, false},

@@ -132,7 +132,7 @@ func TestEmbedderInTrouble(t *testing.T) {
 		for i := range 8 {
 			took := remember(fmt.Sprintf("pond %s%d", how, i))
 			slowest = max(slowest, took)
-			if i < 3 { // so many wait before the others are spared
+			if i < 3 { // the first three wait for the embedder; later ones do not
 				fastest = min(fastest, took)
 			}
 			stored++

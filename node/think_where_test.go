@@ -34,7 +34,7 @@ func TestFollowersAndThinking(t *testing.T) {
 	s, caller := c.local(lead)
 	corpus := mindtest.New(11)
 	store(t, s, caller, corpus)
-	follower := 1 - lead // of the two that do not forward
+	follower := 1 - lead // neither node forwards
 	c.agree()            // the node knows the leader's gateway
 	status, said := c.web(follower).send("POST", "/v1/think", obj{})
 	if status != 307 || said["error"] != fmt.Sprintf("read-only: not the leader (current leader: node %d)", lead+1) ||

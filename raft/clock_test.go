@@ -11,10 +11,10 @@ func TestTheMiddleClockDecides(t *testing.T) {
 	const years = 70 * 365 * 24 * time.Hour
 	for _, tc := range []struct {
 		name  string
-		own   time.Duration            // of this node's clock, against the true time
-		peers map[uint32]time.Duration // of the others'
+		own   time.Duration            // offset of this node's clock from true time
+		peers map[uint32]time.Duration // offsets of the others' clocks
 		last  bool                     // the time was known a second ago
-		want  time.Duration            // of what is taken for the time
+		want  time.Duration            // offset of the derived time
 		off   bool
 	}{
 		{name: "alone, first"},

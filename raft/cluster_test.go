@@ -125,14 +125,14 @@ type cluster struct {
 	dirs         []string
 	nodes        []*Node
 	sms          []*listMachine
-	keys         map[int]*seal.Ring  // of the nodes that encrypt
-	disks        map[int]*faultyDisk // of the nodes whose log's disk is watched
+	keys         map[int]*seal.Ring  // keys of the nodes that encrypt
+	disks        map[int]*faultyDisk // disks of the logs that a test observes or breaks
 	files        map[int]logstore.FS
-	roles        map[int]string // of the nodes that are not voters
+	roles        map[int]string // roles of the nodes that are not voters
 	slow         bool           // election timeouts are so long that no silence causes an election
 	dial         func(context.Context, string) (net.Conn, error)
-	log          *slog.Logger               // nil: none
-	steppedAside sync.Map                   // by node: why it stepped aside
+	log          *slog.Logger               // nil for no log
+	steppedAside sync.Map                   // the reason of each node that stepped aside
 	fastRejoin   bool                       // elections are slow but heartbeats frequent, so members without state rejoin soon
 	withKeys     bool                       // the log has the members' keys: see logKey
 	fixedKeys    bool                       // see Credentials.FixedKeys
@@ -303,7 +303,7 @@ func (c *cluster) makeLeader(n *Node) {
 		})
 	})
 	c.wait("it to lead", func() bool {
-		if n.raft.State() == hraft.Follower { // one that stands already would begin again
+		if n.raft.State() == hraft.Follower { // a candidate would start again
 			n.campaign()
 		}
 		return n.IsLeader()

@@ -140,7 +140,7 @@ func TestFlipsOfSnapshotsInUse(t *testing.T) {
 					if err == nil {
 						err = errors.Join(restore(in), in.Close())
 					}
-					if again, aerr := open(); err != nil && aerr == nil { // what reads it next
+					if again, aerr := open(); err != nil && aerr == nil { // the next reader must fail as well
 						t.Errorf("bit %d of %s: %v, and it is opened again: %v", bit, path, err, again.Close())
 					} else if aerr == nil {
 						again.Close()

@@ -133,7 +133,7 @@ func TestADeposedLeaderIsNotConfirmed(t *testing.T) {
 	}
 	next := c.nodes[old.cfg.NodeID%3]
 	c.makeLeader(next)
-	c.waitLeaderKnown(next) // one that has not heard of it yet follows the other
+	c.waitLeaderKnown(next) // until it knows the next leader, a member follows the old one
 	if err := old.checkQuorum(old.voters(), term); err == nil {
 		t.Error("a leader of the term before is confirmed")
 	}

@@ -183,7 +183,7 @@ func TestNothingNeedsAReplacedKey(t *testing.T) {
 			t.Fatal(c.keys[0].Keys(), err)
 		}
 		if round == 2 {
-			c.sms[0] = &listMachine{} // by the snapshot
+			c.sms[0] = &listMachine{} // filled from the snapshot
 		}
 		c.reopen(0, "secret", nil)
 		c.wait("all records", func() bool { return slices.Equal(c.sms[0].items(), want) })

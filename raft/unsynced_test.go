@@ -37,7 +37,7 @@ func startUnsynced(t *testing.T) *unsyncedRecord {
 			return nil
 		}
 		err := <-u.goOn
-		u.goOn <- err // for those to come
+		u.goOn <- err // for later steps
 		return err
 	})
 	t.Cleanup(func() {

@@ -44,7 +44,7 @@ const (
 // A soakKey is a key that several clients write and read for some time.
 type soakKey struct {
 	kind, name string
-	rid        string // of a register
+	rid        string // id of the memory, if the key is a register
 	since      time.Time
 	next       int // number
 	users      int

@@ -23,7 +23,7 @@ func TestWordsOfTheLastRun(t *testing.T) {
 		damaged, peers bool
 		flipped        bool     // the note has a flipped bit
 		separate       bool     // the state shares no table with a checkpoint
-		moved          []string // what is moved aside
+		moved          []string // files that the start moves aside
 		left           []string // notes that the start leaves
 	}{
 		{name: "no word", damaged: true},

@@ -369,9 +369,9 @@ func (d *disk) restart() error {
 
 // checkUndamaged checks that a node considered none of its files damaged: no disk here changes synced bytes. A node
 // that lost its home, or got an older copy, may have moved files aside, but must have its state again.
-func (d *disk) checkUndamaged(t *testing.T, lostHome bool) {
+func (d *disk) checkUndamaged(t *testing.T, mayMoveFiles bool) {
 	patterns := []string{"raft/amnesia", "*.corrupt-*", "raft/*.corrupt-*"}
-	if lostHome {
+	if mayMoveFiles {
 		patterns = patterns[:1]
 	}
 	for _, pattern := range patterns {

@@ -15,7 +15,7 @@ import (
 // TestLogWindow: the window of retained records ends at its maximum size or age, whichever comes first, and reports
 // where.
 func TestLogWindow(t *testing.T) {
-	const minute = 60_000 // of HLC milliseconds
+	const minute = 60_000 // in milliseconds of the log
 	for _, c := range []struct {
 		name  string
 		opts  Options

@@ -55,7 +55,7 @@ type transportPair struct {
 	addr  string
 	dials atomic.Int64
 	mu    sync.Mutex
-	conns []net.Conn // of the requesting member
+	conns []net.Conn // connections of the requesting member
 }
 
 func startPair(t *testing.T, forward func(ctx context.Context, entry string) string) *transportPair {

@@ -20,7 +20,7 @@ import (
 
 var (
 	ctx = context.Background()
-	c   *client.Client // of a node that runs while the examples do
+	c   *client.Client // connected to the node of TestMain
 )
 
 func TestMain(m *testing.M) {

@@ -22,7 +22,7 @@ func TestASilentServerIsLeft(t *testing.T) {
 	gone := servePings(t, true, func(*session, wire.Frame) bool { asked <- struct{}{}; return true })
 	var late wire.Frame
 	pings := 0
-	alive := servePings(t, true, func(s *session, f wire.Frame) bool { // of one connection
+	alive := servePings(t, true, func(s *session, f wire.Frame) bool { // serves a single connection
 		if f.Op != wire.OpPing {
 			late = f
 			return true
@@ -90,7 +90,7 @@ func TestALateServerIsNotWaitedFor(t *testing.T) {
 		}
 		return true
 	})
-	ctx := suite.Context(t) // which ends before the client takes a server for gone
+	ctx := suite.Context(t) // ends before the client considers a server dead
 	if rid, err := dialEnduring(t, silent, alive).Remember(ctx, wire.NewRemember("x")); err != nil || rid != "r" {
 		t.Errorf("a write: %q, %v", rid, err)
 	}

@@ -158,7 +158,7 @@ func TestDate(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", s, err)
 		}
-		if read, err := Unix(Seconds(written)); err != nil || read.Sub(written).Abs() > time.Millisecond || read.Year() > 9999 { // as answers and exports have it
+		if read, err := Unix(Seconds(written)); err != nil || read.Sub(written).Abs() > time.Millisecond || read.Year() > 9999 { // as in answers
 			t.Errorf("%q: read back as %v, %v", s, read, err)
 		}
 	}

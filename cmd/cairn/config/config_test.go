@@ -165,7 +165,7 @@ func TestUnknownKeysAreNamed(t *testing.T) {
 func TestAPortIsGivenOnce(t *testing.T) {
 	seen := map[int]bool{}
 	for i := range 40 {
-		portsGiven.Add(int64(i * 20)) // as if others had been given, fewer than all
+		portsGiven.Add(int64(i * 20)) // as if tests had taken some other ports
 		n := 1 + i%30
 		base, err := FreePorts(n)
 		if err != nil {

@@ -13,7 +13,7 @@ func TestHeapFloor(t *testing.T) {
 	suite.Full(t)
 	goal := func() uint64 {
 		runtime.GC()
-		runtime.GC() // what was let go before the first is swept by the second
+		runtime.GC() // the second collection sweeps what the first has found
 		s := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}}
 		metrics.Read(s)
 		return s[0].Value.Uint64()

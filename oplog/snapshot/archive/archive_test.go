@@ -25,7 +25,7 @@ type testState struct {
 	at oplog.Index
 	ms uint64
 
-	keys *seal.Ring // of the backups; nil: they are plain
+	keys *seal.Ring // keys of the backups; nil for plain backups
 }
 
 func newWorld(t *testing.T, o state.Options) *testState {
