@@ -17,7 +17,7 @@ import (
 // now, however large those are that were forgotten since, and that it counts those that it leaves out.
 func TestARecallOfThePastIsBounded(t *testing.T) {
 	t.Parallel()
-	n, c := alone(t)
+	n, c := startSingle(t)
 	const memories, size = 24, 1 << 20
 	var rids []string
 	for i := range memories {

@@ -18,7 +18,7 @@ import (
 // following its cursor gives the complete list.
 func TestNoListEndsSilently(t *testing.T) {
 	t.Parallel()
-	n, owner := alone(t)
+	n, owner := startSingle(t)
 	const rows = 100_200
 	put := func(ops ...oplog.Op) {
 		t.Helper()
@@ -213,7 +213,7 @@ func bounded[Q, A any](op api.Of[Q, A], d api.Door, c api.Caller, q *Q, of func(
 // and its cursor leads to the caller's own. A cursor names no memory, and an id is accepted as a cursor.
 func TestTheQuarantineOfOthers(t *testing.T) {
 	t.Parallel()
-	n, owner := alone(t)
+	n, owner := startSingle(t)
 	const rows = 100_050
 	var ops []oplog.Op
 	for i := range rows {
