@@ -199,7 +199,7 @@ func (n *network) losesAnswer(from int, answer []byte) bool {
 	f, err := wire.NewReader(bytes.NewReader(answer), wire.MaxLength).Next() // a node writes each answer whole
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err != nil || n.reliable {
+	if err != nil {
 		return false
 	}
 	odds := lossOdds[f.Op]

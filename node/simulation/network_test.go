@@ -22,7 +22,6 @@ type network struct {
 	paused     map[int]bool    // nodes that stand still
 	delay      map[int]time.Duration
 	lossyUntil map[int]time.Time // until when half of the answers of a node are lost
-	reliable   bool              // no answers are lost
 	conns      []*conn
 	tapes      []*tape
 	changed    chan struct{} // closed and replaced when a link changes
