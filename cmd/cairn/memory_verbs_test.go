@@ -53,6 +53,8 @@ func TestMemoriesFromTheShell(t *testing.T) {
 		page.Items[0].RID != rid {
 		t.Errorf("%+v, %v", page, err)
 	}
+	cairn(0, "put", "/tea", "Carol drinks green tea")
+	says(cairn(0, "keys", "--full"), "MEMORY", "Carol drinks green tea")
 	says(cairn(0, "correct", rid, "Bob leads the payments team", "--reason", "Alice moved on", "--importance", "0.9"), "revision", "1")
 	says(cairn(0, "history", rid), "REASON", "Alice moved on", "Alice leads the payments team")
 	says(cairn(0, "list", "--limit", "1", "--namespace", "work"), "Bob leads")

@@ -230,12 +230,17 @@ func formatCell(f field.Field, v any, shapes map[string]field.Object) string {
 			return formatCell(field.Field{}, text, nil) // null if the object no longer exists
 		}
 		if of := shapes[f.Kind.Shape]; of != nil {
-			var parts []string
+			var parts, last []string // a snippet comes last: it has any length, and what follows it would not line up
 			for _, f := range of {
-				if text := formatCell(f, v[f.Name], shapes); text != "" {
+				text := formatCell(f, v[f.Name], shapes)
+				switch {
+				case text != "" && f.Name == "snippet":
+					last = append(last, text)
+				case text != "":
 					parts = append(parts, text)
 				}
 			}
+			parts = append(parts, last...)
 			return strings.Join(parts, "  ")
 		}
 	case []any:

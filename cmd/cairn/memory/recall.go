@@ -156,7 +156,8 @@ func printHit(s *cli.Streams, h hit) {
 	}
 	why = slices.DeleteFunc(why, func(w string) bool { return w == "" })
 	text := strings.ReplaceAll(strings.ReplaceAll(h.Text, "\n", "\n       "), "       \n", "\n")
-	fmt.Fprintf(s.Out, "%.3f  %s\n       %s  %s  %s\n", h.Score, text, h.RID, at, strings.Join(why, ", "))
+	under := strings.TrimSpace(h.RID + "  " + at + "  " + strings.Join(why, ", "))
+	fmt.Fprintf(s.Out, "%.3f  %s\n       %s\n", h.Score, text, under)
 }
 
 // reasons maps reason codes of an answer to words. Codes that mean nothing to users map to blank and are omitted.

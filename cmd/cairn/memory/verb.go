@@ -17,6 +17,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/client"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -92,7 +93,7 @@ func (v verb) command(s *cli.Streams) *cobra.Command {
 		}
 	}
 	if args := v.arguments(); args != "" {
-		long = strings.TrimSpace(long + "\n\n" + args)
+		long = strings.TrimLeft(long+"\n\n"+args, "\n") // keeps the indentation of the first argument
 	}
 	if long != "" {
 		c.Long = c.Short + ".\n\n" + long
@@ -155,6 +156,9 @@ func (v verb) arguments() string {
 // execute executes the operation and prints the answer.
 func (v verb) execute(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
 	v.maxRows = v.limit(given)
+	if full := given["full"]; v.op == api.ListKeys.Op && len(full) > 0 && full[0] == "true" {
+		v.columns = append(slices.Clone(v.columns), "memory")
+	}
 	if v.idempotent {
 		return t.With(ctx, func(ctx context.Context, cl *client.Client) error {
 			err := v.resolveIDs(given, func(short []string, a *api.IDsAnswer) error {
@@ -237,9 +241,12 @@ func (v verb) joinText(ctx context.Context, s *cli.Streams, args []string) ([]st
 	}
 	text := strings.Join(args[last:], " ")
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(s.Input(ctx), 16<<20))
+		b, err := io.ReadAll(io.LimitReader(s.Input(ctx), 2*oplog.MaxText))
 		if err != nil {
 			return nil, err
+		}
+		if len(b) == 2*oplog.MaxText {
+			return nil, fmt.Errorf("standard input has over %d bytes: a text has at most %d", len(b), oplog.MaxText)
 		}
 		text = strings.TrimRight(string(b), "\n")
 	}

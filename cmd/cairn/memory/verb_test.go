@@ -72,11 +72,24 @@ func TestVerbsNameFieldsThatAre(t *testing.T) {
 		for i, word := range strings.Fields(v.use)[1:] {
 			if f := v.op.Takes().Named(v.args[i]); !f.Kind.RID && !strings.Contains(c.Long, f.Doc) {
 				t.Errorf("%s: help does not say what %s is", v.use, word)
+			} else if name := strings.Trim(word, "[]."); !f.Kind.RID && !strings.Contains(c.Long, "\n  "+name+" ") {
+				t.Errorf("%s: help does not indent %s:\n%s", v.use, name, c.Long)
 			}
 		}
 		if strings.HasSuffix(c.Short, ".") || len(c.Short) > 90 {
 			t.Errorf("%s: help has a line for it: %q", v.use, c.Short)
 		}
+	}
+}
+
+// TestATextOnInputHasABound: a text from standard input that no node would store is rejected before it is sent.
+func TestATextOnInputHasABound(t *testing.T) {
+	var out, errs strings.Builder
+	s := &cli.Streams{In: strings.NewReader(strings.Repeat("a", 30<<20)), Out: &out, Err: &errs}
+	v := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.use == "remember TEXT..." })]
+	_, err := v.joinText(t.Context(), s, []string{"-"})
+	if want := "standard input has over 2097152 bytes: a text has at most 1048576"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
@@ -94,7 +107,7 @@ func TestObjectsAreShown(t *testing.T) {
 	day := time.Unix(1.8e9, 0).Format("2006-01-02 15:04:05")
 	for _, tc := range []struct{ name, answer, want string }{
 		{"digest", `{"top_decisions":[{"rid":"r1","snippet":"Ada likes tea","memory_type":"semantic","importance":0.5,"created_at":1.8e9},{"rid":"r2","snippet":"Bo"}],"open_conflicts":[]}`,
-			"top_decisions  r1  Ada likes tea  semantic  0.5  " + day + "\n               r2  Bo\n"},
+			"top_decisions  r1  semantic  0.5  " + day + "  Ada likes tea\n               r2  Bo\n"},
 		{"erased RID", `{"statement":{"rid":"r1","database":"default","vector":true,"still_held_by":["logs, until a snapshot","files"]},"node_id":1}`,
 			"rid            r1\ndatabase       default\nvector         yes\nstill_held_by  logs, until a snapshot\n               files\nnode_id        1\n"},
 		{"conflicts list", `{"conflicts":[{"conflict_id":"c1","side_a":{"kind":"memory","text":null,"created_at":null},"side_b":{"kind":"memory","text":"Bob works"}}]}`,
