@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,6 +115,9 @@ func strict(c *cobra.Command) {
 				if len(s) == 0 {
 					return cli.Usagef("%s needs %s; see %s --help", c.CommandPath(), wants, c.CommandPath())
 				}
+				if tooFew(c, args, s) {
+					return cli.Usagef("%s needs %s, not only %q; see %s --help", c.CommandPath(), wants, strings.Join(s, " "), c.CommandPath())
+				}
 				return cli.Usagef("%s accepts %s, not %q; see %s --help", c.CommandPath(), wants, strings.Join(s, " "), c.CommandPath())
 			case c.Flags().Lookup("node-id") != nil:
 				return cli.Usagef("%s accepts only flags, not %q: name the node with --node-id", c.CommandPath(), s[0])
@@ -129,12 +133,33 @@ func strict(c *cobra.Command) {
 			if len(args) > 0 {
 				return cli.UnknownVerb(c, args[0])
 			}
-			return cli.Usagef("%s needs a verb; see %s --help", c.CommandPath(), c.CommandPath())
+			return cli.Usagef("%s needs a verb: %s; see %s --help", c.CommandPath(), verbsOf(c), c.CommandPath())
 		}
 	}
 	for _, s := range c.Commands() {
 		strict(s)
 	}
+}
+
+// tooFew reports whether arguments would be accepted if more followed.
+func tooFew(c *cobra.Command, args cobra.PositionalArgs, s []string) bool {
+	for more := range 4 {
+		if args(c, append(slices.Clone(s), slices.Repeat([]string{"x"}, more+1)...)) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// verbsOf lists the verbs of a command for an error.
+func verbsOf(c *cobra.Command) string {
+	var names []string
+	for _, v := range c.Commands() {
+		if v.IsAvailableCommand() && v.Name() != "help" {
+			names = append(names, v.Name())
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func version(s *cli.Streams) *cobra.Command {

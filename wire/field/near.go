@@ -2,15 +2,15 @@ package field
 
 import "strings"
 
-// Nearest returns the name most similar to an unknown one, or blank. Its edit distance is at most two, and at most
-// half of the name's length; among equally near names it prefers one with the same first letter. If none is near, it
+// Nearest returns the name most similar to an unknown one, or blank. Its edit distance is at most two, and about
+// a third of the name's length; among equally near names it prefers one with the same first letter. If none is near, it
 // returns the only name that begins or ends with the unknown one, such as new_text for text.
 func Nearest(name string, names []string) (best string) {
 	near := 3
 	alike := func(n string) bool { return n != "" && name != "" && n[0] == name[0] }
 	for _, n := range names {
 		d := distance(name, n)
-		if d <= 2 && 2*d <= len(name) && (d < near || d == near && alike(n) && !alike(best)) {
+		if d <= 2 && 3*d <= len(name)+1 && (d < near || d == near && alike(n) && !alike(best)) {
 			best, near = n, d
 		}
 	}

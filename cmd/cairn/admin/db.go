@@ -70,6 +70,9 @@ func Audit(s *cli.Streams) *cobra.Command {
 with the caller that made it: the beginning of a token's hash and its label, master (the cluster secret) or local (a
 socket on the node's host). Every node keeps the newest 10,000, and backups hold them.`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return cli.Usagef("--limit: want a whole number of at least 1, got %d", limit)
+			}
 			var out api.AuditList
 			if err := t.Get(c.Context(), "GET", fmt.Sprintf("/v1/admin/audit?limit=%d", limit), nil, &out); err != nil {
 				return err

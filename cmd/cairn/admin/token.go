@@ -114,7 +114,7 @@ func tokenRevoke(s *cli.Streams, t *cli.Target) *cobra.Command {
 				return err
 			}
 			if !out.Revoked && !t.JSON {
-				return errors.New("token not found or already revoked")
+				return cli.Hint(errors.New("token not found or already revoked"), "`cairn token list` lists the tokens by the beginning of their hashes")
 			}
 			return s.PrintResult(t.JSON, out, "token revoked")
 		}}
