@@ -37,7 +37,8 @@ func Command(s *cli.Streams) *cobra.Command {
 	var addr, role string
 	var id uint32
 	var force bool
-	change := func(verb, short string, needsID bool) *cobra.Command {
+	change := func(verb, short, node string) *cobra.Command {
+		needsID := verb != "leave" && verb != "transfer"
 		c := &cobra.Command{Use: verb, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 			if needsID && id == 0 {
 				return cli.Usagef("cluster %s needs --node-id", verb)
@@ -53,21 +54,25 @@ func Command(s *cli.Streams) *cobra.Command {
 			return s.PrintResult(t.JSON, out, "%s", out["message"])
 		}}
 		t.Flags(c)
-		c.Flags().Uint32Var(&id, "node-id", 0, "id of the node")
+		c.Flags().Uint32Var(&id, "node-id", 0, node)
 		return c
 	}
-	join := change("join", "Add a node; it becomes a voter when it has caught up", true)
+	join := change("join", "Add a node; it becomes a voter when it has caught up", "id of the node")
 	join.Flags().StringVar(&addr, "peer-addr", "", "its peer address, host:port")
 	join.Flags().StringVar(&role, "role", "voter", "voter or read_replica")
-	leave := change("leave", "Remove the node that receives the command from its cluster", false)
-	remove := change("remove", "Remove a node that is gone for good", true)
-	promote := change("promote", "Make a replica a voter", true)
+	leave := change("leave", "Remove the node that receives the command from its cluster",
+		"id of the node that should leave: the command fails if another node receives it")
+	remove := change("remove", "Remove a node that is gone for good", "id of the node")
+	promote := change("promote", "Make a replica a voter", "id of the node")
 	for _, c := range []*cobra.Command{join, leave, remove, promote} {
-		c.Flags().BoolVar(&force, "force", false,
-			"go on even if too few voters would answer afterwards (the cluster then accepts no writes and no other change until enough are back), or if the node at --peer-addr cannot prove that it is --node-id (only when the home of that node is gone for good)")
+		even := "go on even if too few voters would answer afterwards: the cluster then accepts no writes and no other change until enough are back"
+		if c == join {
+			even += "; or if the node at --peer-addr cannot prove that it is --node-id, only when the home of that node is gone for good"
+		}
+		c.Flags().BoolVar(&force, "force", false, even)
 	}
 	group.AddCommand(join, leave, remove, promote,
-		change("transfer", "Transfer leadership, to --node-id if given", false), handover(s))
+		change("transfer", "Transfer leadership, to --node-id if given", "id of the node that should lead"), handover(s))
 	return group
 }
 
