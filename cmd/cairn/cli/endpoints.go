@@ -125,6 +125,9 @@ func (t *Target) probeEndpoints(ctx context.Context) ([]endpoint, error) {
 		wg.Go(func() { found[i].protocol = found[i].probe(ctx, tc) })
 	}
 	wg.Wait()
+	if t.silent = hostsSpeaking(found, noAnswer); len(t.silent) < len(found) {
+		t.silent = nil
+	}
 	for _, e := range found { // fail now: a request would send the token in plain text
 		if e.protocol == tlsOnly && !slices.ContainsFunc(found, func(e endpoint) bool { return e.protocol == wireProtocol || e.protocol == httpGateway }) {
 			return nil, Hint(fmt.Errorf("connect: %s: this port speaks TLS", e.host), trustAdvice)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -8,9 +9,34 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/wire"
+	"github.com/cairndb/cairn/wire/client"
 )
+
+// TestAllSilentEndpointsAreNamed: if no endpoint answers, the error names all of them.
+func TestAllSilentEndpointsAreNamed(t *testing.T) {
+	var closed []string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed = append(closed, l.Addr().String())
+		l.Close()
+	}
+	want := "nothing answers at " + strings.Join(closed, ", ") + ": "
+	tg := Target{Endpoints: closed, TokenText: "t", Timeout: time.Minute}
+	if err := tg.Get(t.Context(), "GET", "/v1/stats", nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("over HTTP: %v", err)
+	}
+	tg = Target{Endpoints: closed, TokenText: "t", Timeout: time.Second}
+	err := tg.With(t.Context(), func(context.Context, *client.Client) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("over the wire: %v", err)
+	}
+}
 
 // TestABoundTokenFindsTheWirePort: a token bound to namespaces may not read the cluster's status, but the gateway
 // reports its own wire port.

@@ -39,6 +39,7 @@ type Target struct {
 	activeContext string      // the context that applyContext used; blank: none
 	wireAddrs     []string    // cached by Wire
 	gatewayURL    string      // cached by URL
+	silent        []string    // the endpoints, if the probe reached none of them
 
 	IsSet      func(flag string) bool // reports whether the user gave a flag; nil if no flags were parsed
 	PreferHome bool                   // use Home's node even if the environment has endpoints
@@ -234,7 +235,11 @@ func (t *Target) withAdvice(err error) error {
 		if call, ok := errors.AsType[*os.SyscallError](cause); ok {
 			cause = call.Err
 		}
-		err = fmt.Errorf("nothing answers at %s: %w", op.Addr, cause)
+		at := op.Addr.String()
+		if len(t.silent) > 1 {
+			at = strings.Join(t.silent, ", ")
+		}
+		err = fmt.Errorf("nothing answers at %s: %w", at, cause)
 	}
 	if err != nil && t.activeContext != "" && !errors.As(err, &answer) {
 		err = fmt.Errorf("context %s: %w", t.activeContext, err)
