@@ -123,6 +123,9 @@ func (n number) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
 		return []byte("null"), nil
 	}
+	if n == number(math.Trunc(float64(n))) {
+		return strconv.AppendFloat(nil, float64(n), 'f', 0, 64), nil // a count or a number of bytes, with all its digits
+	}
 	return strconv.AppendFloat(nil, float64(n), 'g', 6, 64), nil
 }
 

@@ -94,7 +94,7 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 		leaderName(s.LeaderID), s.CurrentTerm, s.QuorumSize, cli.Voters(&s, false))
 	printEmbedder(w, s)
 	printModels(w, s)
-	all := s.Members()
+	all := membersByID(s)
 	for _, p := range all {
 		printLeftovers(w, p.NodeID, p.Leftovers)
 	}
@@ -113,6 +113,13 @@ func printStatus(w io.Writer, s api.ClusterStatus) error {
 		return err
 	}
 	return printStores(w, s)
+}
+
+// membersByID returns the members in the order of their ids, so that a row stays in its place whichever node answers.
+func membersByID(s api.ClusterStatus) []api.Peer {
+	all := s.Members()
+	slices.SortFunc(all, func(a, b api.Peer) int { return cmp.Compare(a.NodeID, b.NodeID) })
+	return all
 }
 
 func leaderName(id *uint32) string {
@@ -178,7 +185,7 @@ func printLeftovers(w io.Writer, node uint32, l api.Leftovers) {
 // DAMAGED the number of reads of damaged blocks.
 func printStores(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintln(w)
-	return cli.Rows(w, s.Members(), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {
+	return cli.Rows(w, membersByID(s), "NODE|DISK|TABLES|BEHIND|DAMAGED", func(p api.Peer) []any {
 		if p.Store == nil {
 			return []any{nodeLabel(s, p), "-", "-", "-", "-"}
 		}
@@ -196,7 +203,7 @@ func nodeLabel(s api.ClusterStatus, p api.Peer) string {
 
 func printMembers(w io.Writer, s api.ClusterStatus) error {
 	fmt.Fprintln(w)
-	return cli.Rows(w, s.Members(), "NODE|ROLE|REACHABLE|APPLIED|LAG|STATE|WIRE|VERSION|UP", func(p api.Peer) []any {
+	return cli.Rows(w, membersByID(s), "NODE|ROLE|REACHABLE|APPLIED|LAG|STATE|WIRE|VERSION|UP", func(p api.Peer) []any {
 		role := p.State
 		switch {
 		case !p.Reachable:

@@ -2,6 +2,7 @@ package status
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/cairndb/cairn/node/api"
@@ -60,5 +61,10 @@ NODE  DISK     TABLES  BEHIND  DAMAGED
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+	s.NodeID = 9 // rows are in the order of ids, whichever node answers
+	out.Reset()
+	if err := printStatus(&out, s); err != nil || strings.Index(out.String(), "\n9 *") < strings.Index(out.String(), "\n5 ") {
+		t.Errorf("%v: got\n%s", err, &out)
 	}
 }

@@ -50,6 +50,9 @@ cairn_stage_seconds_count{stage="commit"} ` + all + "\ncairn_stage_busy_seconds_
 	if b, err := one.Lag.MarshalJSON(); err != nil || string(b) != "null" {
 		t.Errorf("%s, %v", b, err)
 	}
+	if b, err := number(18871234560).MarshalJSON(); err != nil || string(b) != "18871234560" {
+		t.Errorf("bytes as %s, %v", b, err)
+	}
 	f.sortRows(2, false) // the column of writes
 	if f.Nodes[0].NodeID != 1 || f.Nodes[1].NodeID != 2 {
 		t.Errorf("sorted by writes: %+v", f.Nodes)
