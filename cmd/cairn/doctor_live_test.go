@@ -40,7 +40,7 @@ func TestDoctorDoesNotMix(t *testing.T) {
 		t.Errorf("of the cluster alone:\n%s", out)
 	}
 	if out := look("--home", home, "--token-file", filepath.Join(home, "token")); strings.Contains(out, p.Line.HTTP) ||
-		!strings.Contains(out, "a dev node in "+home) || !strings.Contains(out, "the only member") {
+		!strings.Contains(out, "the node whose home is "+home) || !strings.Contains(out, "the only member") {
 		t.Errorf("of a home:\n%s", out)
 	}
 }

@@ -68,7 +68,7 @@ func (l *Log) NotLeader() error {
 // there can be none, so every surface answers what sends its clients to another node.
 func (l *Log) NoLeader() error {
 	if why, until := l.opts.NoQuorum(); why != "" {
-		text := why + ": writes are taken " + until + "; reads go on"
+		text := why + ": writes are accepted " + until + "; reads go on"
 		return &oplog.Error{Kind: oplog.Unavailable, Text: text, Err: api.ErrNoLeader}
 	}
 	return api.ErrNoLeader

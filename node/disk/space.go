@@ -75,7 +75,7 @@ func (s *Space) Measure() {
 			s.log.Error("disk full, writes are refused", "free_bytes", free, "min_free_bytes", s.least(), "home", s.dirs[0],
 				"may_be_removed", Removable(s.dirs[0]))
 		} else {
-			s.log.Info("disk has room again, writes are taken", "free_bytes", free)
+			s.log.Info("the disk has space again, writes are accepted", "free_bytes", free)
 		}
 	}
 }

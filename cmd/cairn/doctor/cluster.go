@@ -17,7 +17,7 @@ func (e *examination) cluster(context.Context) (fs []Finding) {
 	case s == nil && (e.held || e.remote):
 		return nil
 	case s == nil:
-		return []Finding{{"", Warn, "no running node answers", "start it, or name it with --endpoints"}}
+		return []Finding{{"", Warn, "not looked at: this node does not run", "start it, or name a running member with --endpoints"}}
 	}
 	quorum := s.LeaderID != nil && cli.Voters(s, true) >= s.QuorumSize
 	switch {
@@ -108,6 +108,8 @@ func (e *examination) clocks(context.Context) (fs []Finding) {
 	switch {
 	case fs != nil:
 		return fs
+	case len(s.Peers) == 0:
+		return []Finding{{"", OK, "not compared: the node is the only member", ""}}
 	case !anyPeerReachable(s):
 		return []Finding{{"", OK, "not compared: no other member answers", ""}}
 	}

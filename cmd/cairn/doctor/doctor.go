@@ -152,7 +152,7 @@ func (e *examination) configure() []Finding {
 	if e.path == "" {
 		e.cfg = node.Config{Home: e.t.Home, Storage: node.Storage{Encryption: e.key.Source()}}
 		e.secrets = []string{filepath.Join(e.t.Home, "token"), filepath.Join(e.t.Home, home.SecretFile)}
-		return []Finding{{"configuration", OK, "none: a dev node in " + e.t.Home, ""}}
+		return []Finding{{"configuration", OK, "none: the node whose home is " + e.t.Home, ""}}
 	}
 	var log strings.Builder
 	up, err := config.Load(e.path, false, func(*config.File) {}, os.Getenv,

@@ -94,7 +94,7 @@ func (e *examination) disk(context.Context) (fs []Finding) {
 	if err := syscall.Statfs(e.cfg.Home, &st); err == nil && st.Blocks > 0 {
 		free := uint64(st.Bavail) * uint64(st.Bsize)
 		percent := 100 * uint64(st.Bavail) / uint64(st.Blocks)
-		f := Finding{"", OK, fmt.Sprintf("%d MiB free (%d%%)", free>>20, percent), ""}
+		f := Finding{"", OK, fmt.Sprintf("%s free (%d%%)", cli.Size(int64(free)), percent), ""}
 		if percent < lowSpace {
 			f.Status, f.Do = Warn, "free space: a node whose disk is full rejects writes"
 		}

@@ -92,7 +92,7 @@ func describeEmbedding(is *api.EmbeddingAnswer) string {
 	case is.ChangesTo != nil:
 		return fmt.Sprintf("changes from %s to %s: %d of %d memories have their vector", *is.Embedder, *is.ChangesTo, is.Done, is.Of)
 	case is.Embedder == nil || *is.Embedder == "none":
-		return "no node makes vectors: words find the memories, and vectors that clients bring"
+		return "none: memories are found by their words, and by vectors that clients send"
 	}
 	return fmt.Sprintf("%s: %d of %d memories have their vector", *is.Embedder, is.Done, is.Of)
 }

@@ -177,8 +177,8 @@ func (th *Thinker) Categories(context.Context, api.Caller, *api.CategoriesReques
 func (th *Thinker) CategoryMembers(_ context.Context, _ api.Caller, q *api.CategoryMembersRequest) (*api.CategoryWords, error) {
 	words, ok := mind.Categories()[q.Name]
 	if !ok {
-		return nil, oplog.Errorf(oplog.NotFound, "no such category: want one of %s",
-			strings.Join(slices.Sorted(maps.Keys(mind.Categories())), ", "))
+		return nil, oplog.Errorf(oplog.NotFound, "no such category %q: want one of %s",
+			q.Name, strings.Join(slices.Sorted(maps.Keys(mind.Categories())), ", "))
 	}
 	return &api.CategoryWords{Name: q.Name, Count: len(words),
 		Members: api.Each(words, func(w string) api.CategoryWord { return api.CategoryWord{Word: w, Confidence: 1, Source: "seed"} })}, nil
