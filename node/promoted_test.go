@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
@@ -50,6 +51,17 @@ func TestAPromotedReplicaIsAVoterEverywhere(t *testing.T) {
 		}
 	}
 	agreed("1 voter true; 2 readreplica false; ")
+	join := func(role string) (int, any) {
+		return c.web(0).send("POST", "/v1/cluster/join", obj{"node_id": 2, "addr": c.cfgs[1].Addresses.Cluster, "role": role})
+	}
+	for role, want := range map[string]int{"readreplica": 200, "read_replica": 200, "observer": 400} { // as answers and as configurations write it
+		if status, got := join(role); status != want {
+			t.Errorf("join as %s: %d, %v", role, status, got)
+		}
+		if suite.Within(time.Second, func() bool { return says(0) != "1 voter true; 2 readreplica false; " }) { // the leader looks twice a second
+			t.Errorf("a node that joined as %s: %s", role, says(0))
+		}
+	}
 	suite.Eventually(t, "the replica is promoted", func() bool {
 		return c.change(0, api.ChangeMembersRequest{Verb: "promote", NodeID: 2}) == nil && says(0) == "1 voter true; 2 voter true; "
 	})

@@ -205,7 +205,7 @@ type ChangeMembersRequest struct {
 	Verb   string `json:"verb" in:"path" doc:"The change: join, leave, remove, promote or transfer." example:"promote"`
 	NodeID uint32 `json:"node_id" doc:"The node to change; leave removes the node that receives the request, and is rejected if this names another."`
 	Addr   string `json:"addr" doc:"For join: the node's port for its peers."`
-	Role   string `json:"role" doc:"For join: voter or readreplica."`
+	Role   string `json:"role" doc:"For join: voter (the default) or read_replica."`
 	Force  bool   `json:"force" doc:"true: do it even if the cluster may lose its majority."`
 }
 

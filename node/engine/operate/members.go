@@ -103,8 +103,24 @@ func (cl *Cluster) requestLeadership(ctx context.Context, c api.Caller) (*api.Me
 	return &api.MembersChanged{Status: "election_started", NodeID: cl.cfg.Member.NodeID, From: rs.Term, Message: msg}, err
 }
 
+// joinRole returns the role of a node that joins as the members write it. Requests may write it as configurations do,
+// or as answers do; a blank one is a voter's. Any other is rejected, because Raft would take it for a voter's.
+func joinRole(role string) (string, error) {
+	switch role {
+	case "", raft.RoleVoter, raft.RoleReadReplica:
+		return role, nil
+	case RoleOf(false):
+		return raft.RoleReadReplica, nil
+	}
+	return "", oplog.Errorf(oplog.Invalid, "role: want voter or read_replica, got %q", role)
+}
+
 // requestChange sends a change of the membership to the leader.
 func (cl *Cluster) requestChange(ctx context.Context, c api.Caller, q api.ChangeMembersRequest) (string, error) {
+	role, err := joinRole(q.Role)
+	if err != nil {
+		return "", err
+	}
 	if q.Verb == "leave" {
 		if self := cl.cfg.Member.NodeID; q.NodeID != 0 && q.NodeID != self {
 			return "", oplog.Errorf(oplog.Invalid,
@@ -121,7 +137,7 @@ func (cl *Cluster) requestChange(ctx context.Context, c api.Caller, q api.Change
 		}
 	}
 	msg, err := cl.raft.Change(ctx,
-		wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: q.Role, Force: q.Force, Asker: access.AskerOf(c)})
+		wire.Membership{Action: q.Verb, NodeID: q.NodeID, Addr: q.Addr, Role: role, Force: q.Force, Asker: access.AskerOf(c)})
 	if err == nil {
 		return msg, nil
 	}

@@ -175,7 +175,7 @@ export interface ChangeMembersRequest {
   /** The change: join, leave, remove, promote or transfer. */ verb: string;
   /** The node to change; leave removes the node that receives the request, and is rejected if this names another. */ node_id?: number;
   /** For join: the node's port for its peers. */ addr?: string;
-  /** For join: voter or readreplica. */ role?: string;
+  /** For join: voter (the default) or read_replica. */ role?: string;
   /** true: do it even if the cluster may lose its majority. */ force?: boolean;
 }
 

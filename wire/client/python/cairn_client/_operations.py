@@ -1329,7 +1329,7 @@ class Operations:
         :param verb: The change: join, leave, remove, promote or transfer.
         :param node_id: The node to change; leave removes the node that receives the request, and is rejected if this names another.
         :param addr: For join: the node's port for its peers.
-        :param role: For join: voter or readreplica.
+        :param role: For join: voter (the default) or read_replica.
         :param force: true: do it even if the cluster may lose its majority.
         """
         return self._call("cluster_change", locals())
