@@ -194,6 +194,8 @@ func (e *examination) peers(ctx context.Context) []Finding {
 					fs[i].Do = "no member has this address; [[cluster.peers]] is needed for a start with an empty home, and the members are at " + strings.Join(has, ", ")
 				} else if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok || strings.Contains(err.Error(), "x509: ") {
 					fs[i].Do = "check this machine's clock, that node's certificate, and that ca_path in [tls.cluster] has its authority"
+				} else if strings.Contains(err.Error(), "this port speaks TLS") {
+					fs[i].Do = "the member uses TLS and this node does not: give this node a certificate of the same authority, in [tls.cluster] or with `cairn cluster init --tls`"
 				} else if strings.Contains(err.Error(), "tls: ") {
 					fs[i].Do = "check [tls.cluster] here and there: that node's log says why it rejects this one"
 				}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/raft/rafttest"
+	"github.com/cairndb/cairn/wire"
 )
 
 // says joins the texts and advice of findings.
@@ -49,6 +51,36 @@ func TestAConfiguredPeerThatMoved(t *testing.T) {
 	if got := says(e.peers(t.Context())); !strings.Contains(got, gone) || !strings.Contains(got, "no member has this address") ||
 		!strings.Contains(got, "b:7440") {
 		t.Errorf("of an address that no member has:\n%s", got)
+	}
+}
+
+// TestAPeerThatSpeaksTLS: a node without a certificate cannot join members that use TLS, and no firewall is the reason.
+func TestAPeerThatSpeaksTLS(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", rafttest.Addr(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	reply, err := wire.AppendPack(nil, wire.OpError, 0, // as a member's port replies to plain text
+		&wire.Error{Code: wire.CodeInvalidPayload, Message: "this port speaks TLS"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		nc, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer nc.Close()
+		if _, err := wire.NewReader(nc, 64<<10).Next(); err == nil {
+			_, _ = nc.Write(reply)
+		}
+	}()
+	e := examination{t: &cli.Target{}, cfg: node.Config{Home: t.TempDir(),
+		Member: node.Member{Peers: []string{l.Addr().String()}, Secret: strings.Repeat("s", 32)}}}
+	if got := says(e.peers(t.Context())); !strings.Contains(got, "give this node a certificate of the same authority") || strings.Contains(got, "firewall") {
+		t.Errorf("of a member that uses TLS:\n%s", got)
 	}
 }
 
