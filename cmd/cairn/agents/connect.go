@@ -110,6 +110,9 @@ func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
 		}
 	}
 	if o.dry {
+		if len(p.changes) == 0 {
+			fmt.Fprintln(s.Err, "nothing to change")
+		}
 		return nil
 	}
 	if len(p.changes) > 0 && !o.yes {

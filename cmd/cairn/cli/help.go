@@ -39,6 +39,7 @@ func PrintUsage(c *cobra.Command) error {
 	own, of := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
 	has := c.LocalFlags()
 	has.VisitAll(func(f *pflag.Flag) {
+		f = withPlainType(f)
 		// These are connection flags only if the command has --endpoints too: serve has another --home and --ca.
 		if slices.Contains(connectionFlags, f.Name) && has.Lookup("endpoints") != nil {
 			of.AddFlag(f)
@@ -53,6 +54,33 @@ func PrintUsage(c *cobra.Command) error {
 		fmt.Fprintf(w, "\n\"%s [command] --help\" says more about a command.\n", c.CommandPath())
 	}
 	return nil
+}
+
+// plainTypes maps pflag's names of Go types to words for help.
+var plainTypes = map[string]string{"uint": "int", "uint16": "int", "uint32": "int", "uint64": "int", "float64": "number",
+	"float64Slice": "numbers", "intSlice": "numbers", "uintSlice": "numbers", "stringArray": "string"}
+
+// plainValue is a flag's value whose type has another name.
+type plainValue struct {
+	pflag.Value
+	name string
+}
+
+// Type implements pflag.Value.
+func (v plainValue) Type() string { return v.name }
+
+// withPlainType returns a flag whose help names its type in a plain word.
+func withPlainType(f *pflag.Flag) *pflag.Flag {
+	name := plainTypes[f.Value.Type()]
+	if name == "" {
+		return f
+	}
+	plain := *f
+	plain.Value = plainValue{f.Value, name}
+	if plain.DefValue == "[]" {
+		plain.DefValue = ""
+	}
+	return &plain
 }
 
 // verbsOf returns the help lines of the commands in a group.

@@ -14,6 +14,8 @@ func TestHelpPutsConnectionsLast(t *testing.T) {
 	var tg Target
 	tg.Flags(c)
 	c.Flags().Int("limit", 50, "most rows")
+	c.Flags().Uint32("node-id", 0, "id of the node")
+	c.Flags().Float64Slice("rate", nil, "requests a second")
 	var out bytes.Buffer
 	c.SetOut(&out)
 	c.SetErr(&out)
@@ -26,7 +28,7 @@ func TestHelpPutsConnectionsLast(t *testing.T) {
 			t.Errorf("--%s is not below the others:\n%s", name, out.String())
 		}
 	}
-	for _, want := range []string{"Usage:\n  list", "\nExamples:\n  list --limit 1\n", "--limit int", "--json"} {
+	for _, want := range []string{"Usage:\n  list", "\nExamples:\n  list --limit 1\n", "--limit int", "--json", "--node-id int    id of the node\n", "--rate numbers   requests a second\n"} {
 		if !strings.Contains(own, want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -83,7 +83,7 @@ var covenantVerbs = []verb{
 // Covenant returns the command `cairn covenant`.
 func Covenant(s *cli.Streams) *cobra.Command {
 	var t covenantTarget
-	root := &cobra.Command{Use: "covenant", Short: "Speak to the Covenant surface of the node on this host"}
+	root := &cobra.Command{Use: "covenant", Short: "Send requests to Covenant on the node of this host: call, enroll, grant, intent, search, verify"}
 	t.flags(root)
 	for _, v := range covenantVerbs {
 		root.AddCommand(v.command(s, t.ask))

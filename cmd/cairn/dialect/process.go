@@ -14,8 +14,8 @@ import (
 // one dash, for compatibility with existing callers.
 func Process(s *cli.Streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "process -serve|-bridge|-stop|-version|-install", Short: "Run the process surface by itself",
-		Long: `Run the process surface by itself. A binary named claustrum is this command.
+		Use: "process -serve|-bridge|-stop|-version|-install", Short: "Run claustrum, which runs programs and reads files for agents, without a node",
+		Long: `Run claustrum, which runs programs and reads files for agents, without a node. A binary named claustrum is this command.
 
   cairn process -serve -socket PATH -token-file FILE    start the daemon
   cairn process -bridge -socket PATH                    relay stdin and stdout to it

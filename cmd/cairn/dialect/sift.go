@@ -84,7 +84,10 @@ var siftVerbs = []siftVerb{
 			f.Int("limit", 0, "read at most this many transcripts, the newest")
 			f.Int("per-transcript", 0, "read at most this many calls of each")
 			f.Bool("all", false, "transcripts of every project, not only of this one")
-		}}},
+		},
+		template: "transcripts: {{.files}}; captured: {{.captured}}; there already: {{.skippedDuplicate}}; left out: {{.skipped}}" +
+			`{{if ne (print .broken) "0"}}; lines that could not be read: {{.broken}}{{end}}` +
+			`{{if ne (print .errors) "0"}}; failed: {{.errors}}{{with .firstError}}: {{.}}{{end}}{{end}}{{"\n"}}`}},
 	{verb: verb{use: "import DIR", short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)",
 		args: cobra.ExactArgs(1), request: func(_ *pflag.FlagSet, args []string) (any, error) {
 			dir, err := filepath.Abs(args[0])
