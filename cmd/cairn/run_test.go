@@ -71,6 +71,8 @@ func TestExitCodes(t *testing.T) {
 		{"relate Alice leads", cli.ExitUsage, `needs ENTITY RELATION TARGET, not only "Alice leads"`},
 		{"relate Alice leads the payments", cli.ExitUsage, `accepts ENTITY RELATION TARGET, not "Alice leads the payments"`},
 		{"put /key", cli.ExitUsage, `needs KEY TEXT..., not only "/key"`},
+		{"conflicts resolve x best", cli.ExitUsage, `STRATEGY: want one of keep_a, keep_b, keep_both, merge, dismiss, got "best"`},
+		{"forget x --yes --prefix /a", cli.ExitUsage, "--prefix, --yes needs --for-good, too"},
 		{"audit --limit 0", cli.ExitUsage, "--limit: want a whole number of at least 1, got 0"},
 		{"remember x --nope", cli.ExitUsage, "cairn remember has no flag --nope; cairn remember --help lists them"}, // --home is not near
 		{"status --nonsense", cli.ExitUsage, "nonsense"},

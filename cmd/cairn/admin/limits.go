@@ -66,7 +66,7 @@ accepts up to three times --rps. Memories are counted when they are applied: tha
 func tokenLimit(s *cli.Streams, t *cli.Target) *cobra.Command {
 	var b rateLimits
 	c := &cobra.Command{Use: "limit TOKEN",
-		Short: "Limit the requests of a token on each node; name it by its text, its hash or the beginning of its hash",
+		Short: "Limit the requests of a token on each node; name it by its text, its hash or at least the first 8 characters of it",
 		Args:  cobra.ExactArgs(1)}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		body := b.body(c)

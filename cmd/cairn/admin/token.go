@@ -107,14 +107,14 @@ func formatTrust(t api.Token) string {
 
 func tokenRevoke(s *cli.Streams, t *cli.Target) *cobra.Command {
 	return &cobra.Command{Use: "revoke TOKEN",
-		Short: "Revoke a token, named by its text, its hash or the beginning of its hash; its connections are closed",
+		Short: "Revoke a token, named by its text, its hash or at least the first 8 characters of it; its connections are closed",
 		Args:  cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 			out, err := cli.Call(c.Context(), t, api.RevokeToken, api.RevokeTokenRequest{Token: args[0]})
 			if err != nil {
 				return err
 			}
 			if !out.Revoked && !t.JSON {
-				return cli.Hint(errors.New("token not found or already revoked"), "`cairn token list` lists the tokens by the beginning of their hashes")
+				return cli.Hint(errors.New("token not found or already revoked"), "`cairn token list` lists the tokens; name one by at least 8 characters of its hash")
 			}
 			return s.PrintResult(t.JSON, out, "token revoked")
 		}}

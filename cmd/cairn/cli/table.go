@@ -23,10 +23,16 @@ func Table(w io.Writer, head []string, rows [][]string) error {
 	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	for _, row := range append([][]string{head}, rows...) {
+		for i, cell := range row {
+			row[i] = oneLine.Replace(cell)
+		}
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	return tw.Flush()
 }
+
+// oneLine keeps a cell in its row and column.
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 
 // Blocks is a writer on which Table prints each row as a block of lines, one field a line, so that long values stay
 // readable.

@@ -227,9 +227,14 @@ func (e *examination) files(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{{"", Fail, err.Error(), cmp.Or(config.KeyAdvice(err), e.repairAdvice())}}
 	}
-	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d, hash %s", at.Log.First, at.Log.Last, at.Log.Snapshot,
-		at.State.Index, at.State.Sum)
-	if e.deep {
+	said := fmt.Sprintf("log %d to %d, snapshot at %d, state at %d", at.Log.First, at.Log.Last, at.Log.Snapshot, at.State.Index)
+	switch {
+	case at.State.Index == 0:
+		said += ": the next start makes the state from the log"
+	default:
+		said += fmt.Sprint(", hash ", at.State.Sum)
+	}
+	if e.deep && at.State.Index > 0 {
 		said += ", computed again"
 	}
 	return []Finding{{"", OK, said, ""}}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/cmd/cairn/config"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/node/certs"
 	"github.com/cairndb/cairn/node/disk"
 	"github.com/cairndb/cairn/node/home"
@@ -271,7 +272,7 @@ func (e *examination) encryption(ctx context.Context) []Finding {
 	case err != nil:
 		return ailing(err)
 	}
-	said := fmt.Sprintf("master key %s, %d data keys, %s active", masters[0].ID(), len(keys.Keys()), keys.Active())
+	said := fmt.Sprintf("master key %s, %s, %s active", masters[0].ID(), api.Many(len(keys.Keys()), "data key", "data keys"), keys.Active())
 	if len(masters) > 1 {
 		return []Finding{{"", Warn, said + fmt.Sprintf("; %d older master keys are still configured", len(masters)-1),
 			"take them away once this node has started with the new one and no backup needs them"}}

@@ -6,13 +6,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/private"
 )
+
+// forGood begins the help of flags that need --for-good.
+const forGood = "with --for-good: "
 
 // addForGood adds --for-good to the verb forget. With it, the verb shows what would be erased, asks, and erases it.
 func addForGood(s *cli.Streams, c *cobra.Command, t *cli.Target) {
@@ -26,17 +31,23 @@ func addForGood(s *cli.Streams, c *cobra.Command, t *cli.Target) {
 		return once(c, args)
 	}
 	c.Flags().BoolVar(&erase, "for-good", false, "erase it with all that was made from it, and reject its text from then on")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "with --for-good: do not ask for confirmation")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, forGood+"do not ask for confirmation")
 	for _, f := range api.Erase.Op.Takes() {
 		if f.Name != "rids" && f.Name != "confirm" {
-			f.Doc = "with --for-good: " + f.Doc
+			f.Doc = forGood + f.Phrase()
 			addFlag(c.Flags(), f.Name, f, given)
 		}
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !erase {
-			if len(given) > 0 || yes {
-				return cli.Usagef("that needs --for-good")
+			var needs []string
+			c.Flags().Visit(func(f *pflag.Flag) {
+				if strings.HasPrefix(f.Usage, forGood) {
+					needs = append(needs, "--"+f.Name)
+				}
+			})
+			if len(needs) > 0 {
+				return cli.Usagef("%s needs --for-good, too", strings.Join(needs, ", "))
 			}
 			return forget(c, args)
 		}

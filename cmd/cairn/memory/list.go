@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/wire/field"
 )
@@ -168,8 +171,8 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		rowsField: "conflicts", flagNames: map[string]string{"conflict_type": "type"},
 		columns: []string{"conflict_id", "priority", "status", "strategy", "entity", "side_a", "side_b"}},
 	{group: "conflicts", use: "resolve CONFLICT STRATEGY", op: api.Resolve.Op, args: []string{"id", "strategy"},
-		flagNames: map[string]string{"winner_rid": "winner", "resolution_note": "note"},
-		example:   `  cairn conflicts resolve CONFLICT keep_a --note "Bob said so himself"`},
+		flagNames: map[string]string{"winner_rid": "winner", "resolution_note": "note"}, extend: checkStrategy,
+		example: `  cairn conflicts resolve CONFLICT keep_a --note "Bob said so himself"`},
 
 	{group: "triggers", use: "list", short: "List pending triggers", op: api.Triggers.Op, rowsField: "triggers", columns: triggerColumns},
 	{group: "triggers", use: "history", short: "List triggers of every status", op: api.TriggerHistory.Op, rowsField: "triggers",
@@ -205,9 +208,30 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		long: "Runs until it is interrupted. When the connection breaks it connects again and continues after the last event."},
 }
 
+// checkStrategy makes an unknown strategy of conflicts resolve a usage error, and completes the known ones.
+func checkStrategy(_ *cli.Streams, c *cobra.Command, _ *cli.Target) {
+	strategies, resolve := []string{"keep_a", "keep_b", "keep_both", "merge", "dismiss"}, c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !slices.Contains(strategies, args[1]) {
+			return cli.Usagef("STRATEGY: want one of %s, got %q", strings.Join(strategies, ", "), args[1])
+		}
+		return resolve(c, args)
+	}
+	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return strategies, cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // purgeQuestion returns the question before a purge. It says what the purge erases.
 func purgeQuestion(g Given) string {
-	what := "all memories created before " + g["before"][0]
+	before := g["before"][0]
+	if at, err := field.ParseDate(before); err == nil {
+		before = at.Local().Format("2006-01-02 15:04:05 MST")
+	}
+	what := "all memories created before " + before
 	for _, name := range []string{"namespace", "owner", "tier"} {
 		if text := strings.Join(g[name], ""); text != "" {
 			what += ", of " + name + " " + text

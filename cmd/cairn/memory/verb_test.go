@@ -201,6 +201,11 @@ func TestAPurgeAsksWhatItErases(t *testing.T) {
 	if want := "Erase all memories created before 365d, of namespace logs for good?"; got != want {
 		t.Errorf("it asks %q, want %q", got, want)
 	}
+	at := time.Date(2026, 1, 31, 12, 0, 0, 5e8, time.UTC)
+	got = purgeQuestion(Given{"before": {at.Format(time.RFC3339Nano)}})
+	if want := "Erase all memories created before " + at.Local().Format("2006-01-02 15:04:05 MST") + " for good?"; got != want {
+		t.Errorf("it asks %q, want %q", got, want)
+	}
 }
 
 // TestRequests: a command line becomes the expected HTTP request.
