@@ -30,7 +30,7 @@ func FoundAlone(cfg Config, sm StateMachine) error {
 		if err := n.votes.SetUint64([]byte(logstore.KeyTerm), term); err != nil {
 			return err
 		}
-		n.log.Warn("restored as a new single-node cluster", "index", index, "term", term)
+		n.log.Info("restored as a new single-node cluster", "index", index, "term", term)
 		return n.removeMark()
 	})
 }

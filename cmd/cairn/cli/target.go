@@ -223,6 +223,13 @@ const (
 	tokenAdvice = "name a token of this cluster that may do this, with --token-file or CAIRN_TOKEN; a revoked or expired one is refused"
 )
 
+const databaseAdvice = "`cairn db list` lists the databases; `cairn db create` makes one"
+
+// namesNoDatabase reports whether a node's error is about a database that does not exist.
+func namesNoDatabase(text string) bool {
+	return strings.HasPrefix(text, "database '") && strings.HasSuffix(text, "' not found")
+}
+
 // withAdvice adds a hint to an error about an unreachable node, a rejected token or certificate, or a wrong protocol.
 func (t *Target) withAdvice(err error) error {
 	var unknown x509.UnknownAuthorityError
@@ -259,11 +266,15 @@ func (t *Target) withAdvice(err error) error {
 		return Hint(err, "leave out --tls and --ca, and begin the URL of a gateway with http://")
 	case client.IsCode(err, wire.CodeAuthInvalid):
 		return Hint(err, tokenAdvice)
+	case errors.As(err, &answer) && namesNoDatabase(answer.Message):
+		return Hint(err, databaseAdvice)
 	case errors.As(err, &answer):
 		return err
 	case op != nil && op.Op == "dial" && t.activeContext != "" && t.ContextName == "":
 		return Hint(err, fmt.Sprintf("check that the node is running; `cairn context remove %s` goes back to the node of this directory",
 			private.Quote(t.activeContext)))
+	case op != nil && op.Op == "dial" && t.usesHome():
+		return Hint(err, "start the node of the home "+private.Quote(t.Home)+"; `cairn doctor --home "+private.Quote(t.Home)+"` says what keeps it from running")
 	case op != nil && op.Op == "dial":
 		return Hint(err, "check that the node is running, and its address")
 	}

@@ -284,7 +284,7 @@ func (e *examination) store(context.Context) []Finding {
 	}
 	s := e.running.Store
 	return []Finding{{"", OK,
-		fmt.Sprintf("state of %s on disk, %d tables, compaction %s behind", cli.Size(s.Bytes), s.Tables, cli.Size(s.Unmerged)), ""}}
+		fmt.Sprintf("state of %s on disk, %s, compaction %s behind", cli.Size(s.Bytes), api.Many(int(s.Tables), "table", "tables"), cli.Size(s.Unmerged)), ""}}
 }
 
 // whyNotReady explains a rejection by /v1/health/ready, whose text is a ReadyAnswer as JSON.

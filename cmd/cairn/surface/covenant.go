@@ -27,7 +27,7 @@ func openCovenant(_ context.Context, h *host) (func() error, error) {
 	s, err := covenant.Listen(cfg)
 	if errors.Is(err, syscall.EADDRINUSE) && c.HTTP == "" && h.base == 0 && h.local.CovenantPort == 0 {
 		// With several nodes on a host, the first one has the default port.
-		h.log.Warn("http mirror not served: its port is taken", "surface", "covenant", "addr", cfg.HTTP)
+		h.log.Warn("http mirror not served: its port is taken; covenant_port in [local] chooses another", "surface", "covenant", "addr", cfg.HTTP)
 		cfg.HTTP = ""
 		s, err = covenant.Listen(cfg)
 	}

@@ -90,7 +90,7 @@ func Open(ctx context.Context, n *node.Node, up config.Setup, line *cli.Ready, s
 		}
 		c, err := s.open(ctx, h)
 		if err != nil && !h.dev { // a member of a cluster must run even without a surface
-			h.log.Error("surface not served: [local] has its home and port, and disable = [\""+s.name+"\"] turns it off",
+			h.log.Error("surface not served: choose another port or directory for it in [local], or turn it off there with disable = [\""+s.name+"\"]",
 				"surface", s.name, "err", err)
 			continue
 		}
