@@ -170,6 +170,10 @@ func TestPointInTime(t *testing.T) {
 	if _, code := cairntest.Run(t, "restore", "--from", backups, "--home", home); code != cli.ExitFailed {
 		t.Errorf("a restore over a living home: exit %d", code)
 	}
+	if out, err := cairntest.Command(t.Context(), "restore", "--from", backups, "--database", "nope", "--home", home).CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "the backup has no database 'nope': it has default\n") {
+		t.Errorf("of a database that the backup lacks: %s", out)
+	}
 	out, code := cairntest.Run(t, "restore", "--from", backups, "--database", "default", "--into", "second", "--home", home)
 	if code != 0 || !strings.Contains(out, "3 memories") {
 		t.Errorf("one database into a live node: exit %d, %s", code, out)

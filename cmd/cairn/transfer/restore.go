@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,7 +134,15 @@ func restoreDatabase(ctx context.Context, s *cli.Streams, r *restoreRun) (err er
 	if err := n.Ready(ctx); err != nil {
 		return err
 	}
-	scratch := cli.Target{Endpoints: []string{"http://" + n.Addrs().HTTP}, TokenFile: filepath.Join(cfg.Home, "token")}
+	scratch := cli.Target{Endpoints: []string{"http://" + n.Addrs().HTTP}, TokenFile: filepath.Join(cfg.Home, "token"), Timeout: r.t.Timeout}
+	has, err := cli.Call(ctx, &scratch, api.Databases, nil)
+	if err != nil {
+		return err
+	}
+	names := api.Each(has.Databases, func(d api.Database) string { return d.Name })
+	if !slices.Contains(names, r.database) {
+		return fmt.Errorf("the backup has no database '%s': it has %s", r.database, strings.Join(names, ", "))
+	}
 	rows, err := scratch.Request(ctx, "GET", "/v1/export?database="+url.QueryEscape(r.database), nil)
 	if err != nil {
 		return fmt.Errorf("database '%s' of the backup: %w", r.database, err)
