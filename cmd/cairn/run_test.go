@@ -73,6 +73,7 @@ func TestExitCodes(t *testing.T) {
 		{"put /key", cli.ExitUsage, `needs KEY TEXT..., not only "/key"`},
 		{"conflicts resolve x best", cli.ExitUsage, `STRATEGY: want one of keep_a, keep_b, keep_both, merge, dismiss, got "best"`},
 		{"forget x --yes --prefix /a", cli.ExitUsage, "--prefix, --yes needs --for-good, too"},
+		{"mcp -t x --endpoints 127.0.0.1:1", cli.ExitFailed, "cairn: nothing answers at 127.0.0.1:1: "},
 		{"audit --limit 0", cli.ExitUsage, "--limit: want a whole number of at least 1, got 0"},
 		{"remember x --nope", cli.ExitUsage, "cairn remember has no flag --nope; cairn remember --help lists them"}, // --home is not near
 		{"status --nonsense", cli.ExitUsage, "nonsense"},

@@ -75,6 +75,9 @@ func serveMCP(ctx context.Context, t *cli.Target, tools string) error {
 	if err != nil {
 		return err
 	}
+	if _, err := cli.Call(ctx, t, api.Me, nil); err != nil { // its errors say what is wrong with the node or the token
+		return err
+	}
 	web, err := t.HTTPClient()
 	if err != nil {
 		return err

@@ -45,6 +45,9 @@ A row that is rejected is reported with its number and the reason, and the other
 		RunE: func(c *cobra.Command, args []string) error {
 			err := im.run(c.Context(), args)
 			im.clear()
+			if err != nil && c.Context().Err() != nil {
+				err = errors.New("interrupted: the same command continues")
+			}
 			return im.report(err)
 		}}
 	im.t.Flags(c)
