@@ -106,7 +106,8 @@ func TestConfigRefusals(t *testing.T) {
 	}{
 		{"not TOML", "server = [", "", nil},
 		{"a wrong type", "[server]\nwire_port = \"many\"", "wire_port", nil},
-		{"an unknown key when strict", "[server]\nwier_port = 1", "server.wier_port", nil},
+		{"an unknown key when strict", "[server]\nwier_port = 1\nfoo = 2",
+			"unknown keys: server.wier_port (did you mean server.wire_port?), server.foo", nil},
 		{"a witness among the peers", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"witness\"", "third small voter", nil},
 		{"single with peers", "[cluster]\nrole = \"single\"\n[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "voter", nil},
 		{"peers and no address of its own", "[[cluster.peers]]\naddr = \"a:1\"\nrole = \"voter\"", "advertise_addr", nil},

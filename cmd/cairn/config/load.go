@@ -15,6 +15,7 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/private"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // checkProtections returns an error for unknown keys in the sections that protect data, and for an unsupported
@@ -32,6 +33,17 @@ func (f *File) checkProtections(unknown []string) error {
 			errors.New("[encryption] auto_generate is not supported: make a key with `cairn key new` and keep it apart from the data"))
 	}
 	return errors.Join(errs...)
+}
+
+// withNearest lists unknown keys, each with the key that it resembles.
+func withNearest(unknown []string) string {
+	names := api.Each(keys, func(k key) string { return k.section + "." + k.name })
+	return strings.Join(api.Each(unknown, func(name string) string {
+		if best := field.Nearest(name, names); best != "" {
+			return name + " (did you mean " + best + "?)"
+		}
+		return name
+	}), ", ")
 }
 
 // Load reads a configuration. The environment overrides the file, and flags override both. Unknown keys are logged as
@@ -55,9 +67,9 @@ func Load(path string, strict bool, flags func(*File), env func(string) string, 
 	}
 	if len(unknown) > 0 {
 		if strict {
-			return Setup{}, fmt.Errorf("%s: unknown keys: %s", path, strings.Join(unknown, ", "))
+			return Setup{}, fmt.Errorf("%s: unknown keys: %s", path, withNearest(unknown))
 		}
-		log.Warn("unknown configuration keys are ignored", "path", path, "keys", strings.Join(unknown, ", "))
+		log.Warn("unknown configuration keys are ignored", "path", path, "keys", withNearest(unknown))
 	}
 	if len(f.Raft) > 0 {
 		log.Warn("configuration sections without effect in this build", "path", path, "sections", "raft")
