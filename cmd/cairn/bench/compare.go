@@ -29,7 +29,7 @@ func compare(a *cli.Streams) *cobra.Command {
 				return a.JSON(rows)
 			}
 			return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50\tp99\t", rows, func(r comparedRun) string {
-				return fmt.Sprintf("%s\t%d\t%.0f\t%.2f×\t%.2f×\t%.2f×\t", r.Workload, r.Clients, r.Target, r.Rate, r.P50, r.P99)
+				return fmt.Sprintf("%s\t%d\t%s\t%.2f×\t%.2f×\t%.2f×\t", r.Workload, r.Clients, formatTarget(r.Target), r.Rate, r.P50, r.P99)
 			})
 		}})
 }

@@ -242,13 +242,17 @@ func Load(ctx context.Context, s Durations, loaders []*Loader, rate float64, do 
 func (r *LoadReport) Print(a *cli.Streams) error {
 	return Grid(a.Out, "workload\tclients\ttarget\tper second\tp50 ms\tp90 ms\tp99 ms\tp99.9 ms\tmax ms\tfailed\t", r.Runs,
 		func(n LoadRun) string {
-			target := "-"
-			if n.Target > 0 {
-				target = fmt.Sprintf("%.0f", n.Target)
-			}
-			return fmt.Sprintf("%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", n.Workload, n.Clients, target, n.Rate,
+			return fmt.Sprintf("%s\t%d\t%s\t%.0f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t", n.Workload, n.Clients, formatTarget(n.Target), n.Rate,
 				n.P50, n.P90, n.P99, n.P999, n.Max, n.Failed)
 		})
+}
+
+// formatTarget formats a target rate for a table; "-" for none.
+func formatTarget(rate float64) string {
+	if rate > 0 {
+		return fmt.Sprintf("%.0f", rate)
+	}
+	return "-"
 }
 
 // A Loader is one client that generates load.

@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -144,7 +146,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		columns: []string{"session_id", "namespace", "client_id", "status", "started_at", "ended_at", "memory_count", "summary"}},
 	{group: "sessions", use: "show SESSION", short: "Show a session's memories, in order", op: api.SessionHistory.Op,
 		args: []string{"id"}, rowsField: "memories", columns: memoryColumns},
-	{group: "sessions", use: "start", op: api.StartSession.Op, columns: []string{"session_id"}},
+	{group: "sessions", use: "start", op: api.StartSession.Op, columns: []string{"session_id"}, extend: adviseActive},
 	{group: "sessions", use: "end SESSION", op: api.EndSession.Op, args: []string{"id"}},
 	{group: "sessions", use: "draft SUMMARY", op: api.DraftSummary.Op, args: []string{"summary"}},
 
@@ -222,6 +224,18 @@ func checkStrategy(_ *cli.Streams, c *cobra.Command, _ *cli.Target) {
 			return strategies, cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// adviseActive adds a hint when the client has an active session already.
+func adviseActive(_ *cli.Streams, c *cobra.Command, _ *cli.Target) {
+	start := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		err := start(c, args)
+		if e, ok := errors.AsType[*cli.HTTPError](err); ok && e.Status == http.StatusConflict {
+			return cli.Hint(err, "`cairn sessions list --active` shows it: end it with `cairn sessions end`, or name another client with --client-id")
+		}
+		return err
 	}
 }
 

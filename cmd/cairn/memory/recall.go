@@ -85,8 +85,8 @@ func recall(s *cli.Streams) *cobra.Command {
 	t.DatabaseFlag(c)
 	given = Flags(c.Flags(), api.Recall.Op, recallFlags)
 	c.Flags().BoolVar(&explain, "explain", false, "show what each score is made of")
-	for name, help := range map[string]string{"since": "only memories created at this date or later",
-		"until": "only memories created at this date or before"} {
+	for name, help := range map[string]string{"since": "only memories created at this `date` or later",
+		"until": "only memories created at this `date` or before"} {
 		dates[name] = c.Flags().String(name, "", help+dateFormats)
 	}
 	return c

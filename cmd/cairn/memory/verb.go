@@ -287,14 +287,14 @@ func (v verb) complete(given Given, args []string) error {
 	for _, f := range v.op.Takes() {
 		for _, text := range given[f.Name] {
 			if slices.Contains(v.args, f.Name) && strings.TrimSpace(text) == "" {
-				return fmt.Errorf("%s is blank: %s", f.Name, f.Doc)
+				return fmt.Errorf("%s is blank: %s", f.Name, f.Phrase())
 			}
 			if err := check(f, f.Name, text); err != nil {
 				return err
 			}
 		}
 		if f.Must && len(given[f.Name]) == 0 {
-			return fmt.Errorf("--%s is missing: %s", v.flag(f), f.Doc)
+			return fmt.Errorf("--%s is missing: %s", v.flag(f), f.Phrase())
 		}
 	}
 	return nil

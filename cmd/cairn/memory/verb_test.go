@@ -3,6 +3,8 @@ package memory
 import (
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -297,5 +299,23 @@ func TestNothingThereIsNoResult(t *testing.T) {
 				t.Errorf("%s: %v, %q", v.op.Name, err, out.String())
 			}
 		}
+	}
+}
+
+// TestASecondSessionIsAdvised: a client that has an active session is told how to find and end it.
+func TestASecondSessionIsAdvised(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/sessions" {
+			http.Error(w, `{"error":"session conflict: active session already exists","code":"session_conflict"}`, http.StatusConflict)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	s := &cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
+	c := verbs()[slices.IndexFunc(verbs(), func(v verb) bool { return v.group == "sessions" && v.use == "start" })].command(s)
+	c.SetArgs([]string{"--endpoints", srv.URL, "-t", "x"})
+	c.SilenceErrors, c.SilenceUsage = true, true
+	var errs strings.Builder
+	if cli.Exit(c.ExecuteContext(t.Context()), &errs); !strings.Contains(errs.String(), "hint: `cairn sessions list --active` shows it") {
+		t.Errorf("got %s", &errs)
 	}
 }
