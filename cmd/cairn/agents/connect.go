@@ -116,7 +116,7 @@ func (o *options) run(ctx context.Context, s *cli.Streams, t tool) error {
 		return nil
 	}
 	if len(p.changes) > 0 && !o.yes {
-		if err := s.Confirm(ctx, fmt.Sprintf("Write %d file(s)?", len(p.changes)), "nothing was written"); err != nil {
+		if err := s.Confirm(ctx, fmt.Sprintf("Write %s?", api.Many(len(p.changes), "file", "files")), "nothing was written"); err != nil {
 			return err
 		}
 	}
@@ -301,8 +301,8 @@ func (o *options) newToken(ctx context.Context, r *record) error {
 func (r *record) warnWaiting(s *cli.Streams) error {
 	n, err := r.countWaiting(false)
 	if n > 0 {
-		fmt.Fprintf(s.Err, "%d capture(s) wait for the node at %s and will be lost; a session that starts while it runs stores them\n",
-			n, r.Endpoint)
+		fmt.Fprintf(s.Err, "%s for the node at %s and will be lost; a session that starts while it runs stores them\n",
+			api.Many(n, "capture waits", "captures wait"), r.Endpoint)
 	}
 	return err
 }

@@ -270,7 +270,7 @@ func TestUndoSaysWhatIsLost(t *testing.T) {
 			t.Fatalf("before %s, %d wait", how, n)
 		}
 		if _, said, code := u.run("", "connect", "claude", "--undo", how); code != 0 ||
-			!strings.Contains(said, "2 capture(s) wait for the node at ") {
+			!strings.Contains(said, "2 captures wait for the node at ") {
 			t.Errorf("%s: exit %d, %s", how, code, said)
 		}
 	}
