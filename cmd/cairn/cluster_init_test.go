@@ -184,7 +184,7 @@ func TestInitRefusesWhatServeDoes(t *testing.T) {
 	}{
 		{append(one, "--wire-port", "99999"), "server.wire_port: want a number from 0 to 65535, got 99999"},
 		{append(one, "--peers", "a"), "peer 1: address a: missing port"},
-		{[]string{"--nodes", "3", "--dir", filepath.Join(dir, "three"), "--port-base", "65520"}, "want a number from 0 to 65535"},
+		{[]string{"--nodes", "3", "--dir", filepath.Join(dir, "three"), "--port-base", "65520"}, "--port-base: want a number from 1 to 65506 for 3 nodes"},
 		{[]string{"--nodes", "-1", "--dir", filepath.Join(dir, "none")}, "a number above 0"},
 	} {
 		var out, errw bytes.Buffer

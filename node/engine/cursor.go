@@ -48,7 +48,7 @@ func parseCursor(cursor string) (state.TimePosition, error) {
 	at, err := strconv.ParseInt(time, 10, 64)
 	seq, err2 := strconv.ParseUint(number, 10, 64)
 	if err != nil || err2 != nil {
-		return state.TimePosition{}, oplog.Errorf(oplog.Invalid, "cursor: %.64q is none of this list: pass the one of its previous page", cursor)
+		return state.TimePosition{}, oplog.Errorf(oplog.Invalid, "cursor: %.64q is not a cursor of this list: pass the one of its previous page", cursor)
 	}
 	return state.TimePosition{At: oplog.Time(at), Seq: oplog.Seq(seq)}, nil
 }

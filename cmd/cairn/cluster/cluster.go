@@ -129,6 +129,9 @@ func initCluster(s *cli.Streams, f initFlags) (err error) {
 	if f.nodes < 0 || f.NodeID < 0 {
 		return cli.Usagef("--nodes and --node-id want a number above 0")
 	}
+	if most := 65536 - 10*f.nodes; f.nodes > 0 && (f.base < 1 || f.base > most) {
+		return cli.Usagef("--port-base: want a number from 1 to %d for %d nodes of ten ports each, got %d", most, f.nodes, f.base)
+	}
 	made := f.Secret == ""
 	f.Secret = cmp.Or(f.Secret, home.NewSecret())
 	dir := f.dir
