@@ -190,8 +190,6 @@ func (t *Target) exchange(req *http.Request) (io.ReadCloser, error) {
 		return nil, noToken
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden && e.Code != "forbidden":
 		return nil, Hint(e, tokenAdvice)
-	case namesNoDatabase(e.Text):
-		return nil, Hint(e, databaseAdvice)
 	}
 	return nil, e
 }

@@ -223,13 +223,6 @@ const (
 	tokenAdvice = "name a token of this cluster that may do this, with --token-file or CAIRN_TOKEN; a revoked or expired one is refused"
 )
 
-const databaseAdvice = "`cairn db list` lists the databases; `cairn db create` makes one"
-
-// namesNoDatabase reports whether a node's error is about a database that does not exist.
-func namesNoDatabase(text string) bool {
-	return strings.HasPrefix(text, "database '") && strings.HasSuffix(text, "' not found")
-}
-
 // withAdvice adds a hint to an error about an unreachable node, a rejected token or certificate, or a wrong protocol.
 func (t *Target) withAdvice(err error) error {
 	var unknown x509.UnknownAuthorityError
@@ -266,8 +259,6 @@ func (t *Target) withAdvice(err error) error {
 		return Hint(err, "leave out --tls and --ca, and begin the URL of a gateway with http://")
 	case client.IsCode(err, wire.CodeAuthInvalid):
 		return Hint(err, tokenAdvice)
-	case errors.As(err, &answer) && namesNoDatabase(answer.Message):
-		return Hint(err, databaseAdvice)
 	case errors.As(err, &answer):
 		return err
 	case op != nil && op.Op == "dial" && t.activeContext != "" && t.ContextName == "":
