@@ -107,10 +107,20 @@ func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at
 	if err = errors.Join(syncwriter.Dir(part), ctx.Err()); err != nil {
 		return at, err
 	}
+	if err = errors.Join(forgetFiles(cfg), syncwriter.Dir(cfg.Dir)); err != nil {
+		return at, err
+	}
 	if err = os.Rename(part, filepath.Join(cfg.Dir, restoredDir)); err != nil {
 		return at, err
 	}
 	return at, placeRestored(cfg.Dir)
+}
+
+// forgetFiles removes the notes about the state and the log that a home had before. They are wrong about restored files:
+// the next start would move those aside, or miss purged bytes in them. The list of skipped records stays: it has their
+// digests.
+func forgetFiles(cfg Config) error {
+	return errors.Join(clearNotes(cfg), removeIfExists(cfg.Dir, RebuildFile, rebuildingFile, erasedFile))
 }
 
 // Files tells how far the state and the log of a stopped node reach.
