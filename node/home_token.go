@@ -19,25 +19,42 @@ import (
 	"github.com/cairndb/cairn/oplog/syncwriter"
 )
 
-// openTokens decides which tokens clients may use, as soon as the state is open. A new home gets its own admin token
-// in HOME/token, and the cluster secret is valid only between members. An older home has a state and never had such a
-// token: there the secret is an admin token, and stays one.
-func (n *Node) openTokens(older bool) error {
+// openTokens decides which tokens clients may use. A new home gets its own admin token in HOME/token, and the cluster
+// secret is valid only between members. The token is the first file of a home: a start that is cut short leaves no home
+// that looks like an older one.
+func (n *Node) openTokens() (older bool, err error) {
 	if n.cfg.Tokens.ByHome {
-		if older {
-			had, err := state.Get(n.state, func(v *state.View) bool {
-				return slices.ContainsFunc(v.Tokens(), func(t oplog.Token) bool { return t.Label == n.homeLabel() })
-			})
-			if err != nil {
-				return err
-			}
-			older = !had // it had a token: the file was removed, or a restore filled the home
-		}
+		older = isOlderHome(n.cfg.Home)
 		n.cfg.Tokens.NoMaster, n.cfg.Tokens.EnsureHome = !older, !older
-		if older {
-			n.log.Warn("the cluster secret is an admin token, as in older versions: make tokens for clients, and set master_token = false in [server]")
-		}
 	}
+	return older, n.openHomeToken()
+}
+
+// isOlderHome reports whether a node has run in a home without a token. A home that a restore filled has a state and no
+// key of a node.
+func isOlderHome(dir string) bool {
+	return !exists(filepath.Join(dir, "token")) && exists(filepath.Join(dir, home.IdentityFile))
+}
+
+// reviewOlderHome is called with the state of a home without a token. A home of an older version never had one: there
+// the secret is an admin token, and stays one. If the home had a token, its file was removed.
+func (n *Node) reviewOlderHome() error {
+	had, err := state.Get(n.state, func(v *state.View) bool {
+		return slices.ContainsFunc(v.Tokens(), func(t oplog.Token) bool { return t.Label == n.homeLabel() })
+	})
+	if err != nil {
+		return err
+	}
+	if !had {
+		n.log.Warn("the cluster secret is an admin token, as in older versions: make tokens for clients, and set master_token = false in [server]")
+		return nil
+	}
+	n.cfg.Tokens.NoMaster, n.cfg.Tokens.EnsureHome = true, true
+	return n.openHomeToken()
+}
+
+// openHomeToken makes HOME/token if there is none and the node is to have one.
+func (n *Node) openHomeToken() error {
 	if !n.cfg.Tokens.EnsureHome {
 		return nil
 	}
@@ -48,11 +65,6 @@ func (n *Node) openTokens(older bool) error {
 	}
 	n.homeToken = access.HashToken(text)
 	return err
-}
-
-// isOlderHome reports whether a home has files of a node and no token.
-func isOlderHome(dir string) bool {
-	return !exists(filepath.Join(dir, "token")) && (exists(filepath.Join(dir, home.StateDir)) || exists(filepath.Join(dir, "raft")))
 }
 
 // homeLabel returns the label of the home's token.

@@ -6,8 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine/operate"
+	"github.com/cairndb/cairn/node/home"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -118,4 +122,35 @@ func TestANewHomeKnowsItsToken(t *testing.T) {
 			return status == http.StatusOK
 		})
 	}
+}
+
+// TestARestoredHomeHasItsOwnToken checks that a home that was restored for a node that the backup does not know gets an
+// admin token, and that the cluster secret is none there.
+func TestARestoredHomeHasItsOwnToken(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "backups")
+	c := startWith(t, 1, func(_ int, cfg *node.Config) {
+		cfg.Tokens = node.Tokens{ByHome: true}
+		cfg.Backup = operate.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond}
+	})
+	suite.Eventually(t, "a backup", func() bool {
+		files, err := archive.List(dir)
+		return err == nil && len(files) > 0
+	})
+	c.stop(0)
+	cfg := &c.cfgs[0]
+	cfg.Home, cfg.Backup, cfg.Member.NodeID = filepath.Join(t.TempDir(), "copy"), operate.BackupPlan{}, 7
+	if _, err := home.Restore(t.Context(), cfg.Files(), dir, archive.Target{}); err != nil {
+		t.Fatal(err)
+	}
+	c.open(0)
+	c.ready(0)
+	if status, out := c.web(0).send("GET", "/v1/stats", nil); status != http.StatusUnauthorized {
+		t.Errorf("the cluster secret is let in: %d %v", status, out)
+	}
+	raw, err := os.ReadFile(filepath.Join(cfg.Home, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.web(0).with(strings.TrimSpace(string(raw))).ok("GET", "/v1/admin/me", nil)
 }

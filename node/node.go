@@ -83,7 +83,10 @@ func Open(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if n.disk, err = disk.Open(cfg.Home, cfg.Storage.MinFree, n.log); err != nil {
 		return nil, fmt.Errorf("home: %w", err)
 	}
-	older := isOlderHome(cfg.Home)
+	older, err := n.openTokens()
+	if err != nil {
+		return nil, err
+	}
 	if n.cfg.Member.Secret, err = home.OpenSecret(cfg.Files()); err != nil {
 		return nil, err
 	}
@@ -151,8 +154,8 @@ func ignoreClosed(err error) error {
 }
 
 // openState opens the state and creates the service. A state that cannot be read is moved aside, kept and logged; the
-// node starts empty, and the leader or the newest snapshot brings it up to date. older means that the home has no
-// token, as homes of older versions.
+// node starts empty, and the leader or the newest snapshot brings it up to date. older means that the home
+// has no token, as homes of older versions.
 func (n *Node) openState(older bool) (err error) {
 	path := filepath.Join(n.cfg.Home, home.StateDir)
 	if err := home.Usable(n.cfg.Home); err != nil {
@@ -185,8 +188,10 @@ func (n *Node) openState(older bool) (err error) {
 		failed, err := pause.Until(ctx, n.state.Failed())
 		return cmp.Or(failed, err)
 	})
-	if err := n.openTokens(older); err != nil {
-		return err
+	if older {
+		if err := n.reviewOlderHome(); err != nil {
+			return err
+		}
 	}
 	n.access = access.New(access.Config{State: n.state, Secrets: n.cfg.tokenSecrets(), Complete: n.tokensComplete,
 		DiskError: n.disk.Refusal, FailedLogins: n.cfg.Limits.FailedLogins,

@@ -212,7 +212,7 @@ func TestSecretsAreMadeOnce(t *testing.T) {
 	if again, err := OpenIdentity(cfg.Dir); err != nil || !again.Equal(key) {
 		t.Errorf("another key, %v", err)
 	}
-	for _, name := range []string{SecretFile, identityFile} {
+	for _, name := range []string{SecretFile, IdentityFile} {
 		path := filepath.Join(cfg.Dir, name)
 		info, err := os.Stat(path)
 		must(t, err)
@@ -224,7 +224,7 @@ func TestSecretsAreMadeOnce(t *testing.T) {
 	if _, err := OpenSecret(cfg); err == nil || !strings.Contains(err.Error(), SecretFile) {
 		t.Errorf("a short secret: %v", err)
 	}
-	if _, err := OpenIdentity(cfg.Dir); err == nil || !strings.Contains(err.Error(), identityFile) {
+	if _, err := OpenIdentity(cfg.Dir); err == nil || !strings.Contains(err.Error(), IdentityFile) {
 		t.Errorf("a damaged key: %v", err)
 	}
 	joining := soleNodeConfig(t)

@@ -33,8 +33,8 @@ func CheckSecret(key, secret string) error {
 	return fmt.Errorf("%s: %d characters, and a secret has at least %d: `cairn cluster secret` makes one", key, len(secret), MinSecret)
 }
 
-// identityFile is the name of the file with the seed of the key that proves the node's identity, in hex.
-const identityFile = "node.key"
+// IdentityFile is the name of the file with the seed of the key that proves the node's identity, in hex.
+const IdentityFile = "node.key"
 
 // OpenIdentity returns the private key that identifies the node. The first start creates it.
 func OpenIdentity(home string) (ed25519.PrivateKey, error) {
@@ -44,12 +44,12 @@ func OpenIdentity(home string) (ed25519.PrivateKey, error) {
 	}
 	seed := make([]byte, ed25519.SeedSize)
 	rand.Read(seed) // never fails
-	return ed25519.NewKeyFromSeed(seed), writeSecret(filepath.Join(home, identityFile), hex.EncodeToString(seed))
+	return ed25519.NewKeyFromSeed(seed), writeSecret(filepath.Join(home, IdentityFile), hex.EncodeToString(seed))
 }
 
 // ReadIdentity returns the key of a home; nil when it has none yet.
 func ReadIdentity(home string) (ed25519.PrivateKey, error) {
-	path := filepath.Join(home, identityFile)
+	path := filepath.Join(home, IdentityFile)
 	raw, err := readIfExists(path)
 	if err != nil {
 		return nil, fmt.Errorf("node key: %w", err)
