@@ -8,12 +8,16 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cairndb/cairn/node"
+	"github.com/cairndb/cairn/node/engine/operate"
+	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/node/oauth"
+	"github.com/cairndb/cairn/oplog/snapshot/archive"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -417,5 +421,44 @@ func TestOAuthIsThrottled(t *testing.T) {
 		if !limited {
 			t.Error("never told to wait")
 		}
+	}
+}
+
+// TestAConsentThatARestoreLost checks that a client whose consent is newer than a restored backup is told at once that
+// its tokens are invalid, so that it asks the person again.
+func TestAConsentThatARestoreLost(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "backups")
+	c := startWith(t, 1, func(i int, cfg *node.Config) {
+		withOAuth(i, cfg)
+		cfg.Backup = operate.BackupPlan{Dir: dir, Interval: 50 * time.Millisecond}
+	})
+	w := c.web(0)
+	mine := w.createToken(obj{"label": "mine"})
+	made := c.nodes[0].Service().Applied()
+	suite.Eventually(t, "a backup", func() bool {
+		files, err := archive.List(dir)
+		return err == nil && len(files) > 0 && files[len(files)-1].Index >= made
+	})
+	for range 5 { // the restored log ends long before the consent
+		w.ok("POST", "/v1/remember", obj{"text": "the quay is closed in March"})
+	}
+	asked := register(w)
+	tokens := w.issued(redeem(asked, allowed(w.with(mine), asked, nil)))
+	c.stop(0)
+	cfg := &c.cfgs[0]
+	cfg.Home, cfg.Backup = filepath.Join(t.TempDir(), "copy"), operate.BackupPlan{}
+	if _, err := home.Restore(t.Context(), cfg.Files(), dir, archive.Target{Index: made}); err != nil {
+		t.Fatal(err)
+	}
+	c.open(0)
+	c.ready(0)
+	w = c.web(0)
+	status, header, failure := w.with(tokens["access_token"].(string)).tool("status", obj{})
+	if status != http.StatusUnauthorized || !strings.Contains(header.Get("WWW-Authenticate"), `error="invalid_token"`) {
+		t.Errorf("an access token: %d %s", status, failure)
+	}
+	if status, e := w.form("/oauth/token", refresh(asked, tokens["refresh_token"])); status != http.StatusBadRequest || e["error"] != "invalid_grant" {
+		t.Errorf("a refresh token: %d %v", status, e)
 	}
 }

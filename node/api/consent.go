@@ -1,10 +1,6 @@
 package api
 
-import (
-	"time"
-
-	"github.com/cairndb/cairn/oplog"
-)
+import "time"
 
 // Consents let an OAuth client act with some of the rights of a token whose holder agreed. No surface offers these rows
 // itself: node/oauth calls GiveConsent for the holder, and the other two for the client.
@@ -28,8 +24,7 @@ type ConsentRequest struct {
 
 // ConsentGiven identifies a consent.
 type ConsentGiven struct {
-	Hash  string      // of the consent's token
-	Index oplog.Index // its position in the log
+	Hash string // of the consent's token
 }
 
 // A RenewConsentRequest extends a consent.

@@ -145,6 +145,6 @@ func (s *Server) giveConsent(x *exchange, q consentRequest, c client, offered []
 		return "", err
 	}
 	return s.sealer.seal(codePrefix,
-		ticket{Consent: given.Hash, Index: given.Index, Client: digest(q.ClientID), Redirect: q.Redirect,
+		ticket{Consent: given.Hash, Client: digest(q.ClientID), Redirect: q.Redirect,
 			Challenge: q.Challenge, Until: oplog.At(until)}), nil
 }

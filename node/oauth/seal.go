@@ -25,13 +25,12 @@ const maxSealed = 8 << 10
 
 // A ticket is the content of a code, a refresh token or an access token.
 type ticket struct {
-	Consent   string      `json:"g"`           // hash of the consent's token
-	Index     oplog.Index `json:"i"`           // log index of the consent
-	Turn      uint64      `json:"n"`           // number of earlier renewals; unused in an access token
-	Client    string      `json:"c,omitempty"` // digest of the client_id; empty in an access token
-	Redirect  string      `json:"r,omitempty"` // in a code: the redirect URI
-	Challenge string      `json:"s,omitempty"` // in a code: the PKCE challenge
-	Until     oplog.Time  `json:"x"`
+	Consent   string     `json:"g"`           // hash of the consent's token
+	Turn      uint64     `json:"n"`           // number of earlier renewals; unused in an access token
+	Client    string     `json:"c,omitempty"` // digest of the client_id; empty in an access token
+	Redirect  string     `json:"r,omitempty"` // in a code: the redirect URI
+	Challenge string     `json:"s,omitempty"` // in a code: the PKCE challenge
+	Until     oplog.Time `json:"x"`
 }
 
 // A sealer seals texts under the first of its keys, and opens texts sealed under any of them.

@@ -13,7 +13,6 @@ import (
 	"github.com/cairndb/cairn/node/access"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/wire/field"
 )
 
 // Settings configure the issuer and the lifetimes of tokens. The zero value is off.
@@ -149,27 +148,11 @@ func (*Server) Issued(text string) bool { return strings.HasPrefix(text, accessP
 func (s *Server) Login(ctx context.Context, from, text string) (api.Caller, error) {
 	var t ticket
 	if !s.sealer.open(accessPrefix, text, &t) || t.Until.Time().Before(s.cfg.Access.Now()) {
-		t = ticket{}
+		t = ticket{} // counts as a wrong token of the address
 	}
-	c, err := s.callerOf(ctx, from, t)
+	c, err := s.cfg.Access.LoginHash(ctx, from, t.Consent)
 	c.Until = t.Until
 	return c, err
-}
-
-// indexWaitTimeout bounds how long a request waits for a consent that another node has just stored.
-const indexWaitTimeout = 2 * time.Second
-
-// callerOf returns the caller of a ticket. A zero ticket counts as a wrong token.
-func (s *Server) callerOf(ctx context.Context, from string, t ticket) (api.Caller, error) {
-	if t.Index > 0 {
-		ctx, cancel := context.WithTimeout(ctx, indexWaitTimeout)
-		defer cancel()
-		if _, err := api.Await.Do(ctx, s.cfg.Door, access.Node(),
-			&api.AwaitRequest{Fresh: api.Fresh{MinIndex: field.Token(t.Index)}}); err != nil {
-			return api.Caller{}, err
-		}
-	}
-	return s.cfg.Access.LoginHash(ctx, from, t.Consent)
 }
 
 // onLoopback reports whether a URL is plain HTTP to this machine.

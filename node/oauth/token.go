@@ -59,7 +59,7 @@ func verifierMatches(verifier, challenge string) bool {
 // then two clients have the token.
 func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 	ctx := x.r.Context()
-	c, err := s.callerOf(ctx, x.r.RemoteAddr, t)
+	c, err := s.cfg.Access.LoginHash(ctx, x.r.RemoteAddr, t.Consent)
 	if errors.Is(err, access.ErrToken) {
 		return 0, nil, errGrant
 	} else if err != nil {
@@ -85,8 +85,8 @@ func (s *Server) issue(x *exchange, t ticket, scope string) (int, any, error) {
 	case err != nil:
 		return 0, nil, err
 	}
-	next := ticket{Consent: t.Consent, Index: t.Index, Turn: t.Turn + 1, Client: t.Client, Until: oplog.At(until)}
-	shown := ticket{Consent: t.Consent, Index: t.Index, Until: oplog.At(now.Add(s.cfg.AccessLife))}
+	next := ticket{Consent: t.Consent, Turn: t.Turn + 1, Client: t.Client, Until: oplog.At(until)}
+	shown := ticket{Consent: t.Consent, Until: oplog.At(now.Add(s.cfg.AccessLife))}
 	return http.StatusOK,
 		object{"access_token": s.sealer.seal(accessPrefix, shown), "token_type": "Bearer", "expires_in": int(s.cfg.AccessLife.Seconds()),
 			"refresh_token": s.sealer.seal(refreshPrefix, next), "scope": scopesOf(c)}, nil

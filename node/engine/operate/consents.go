@@ -47,8 +47,8 @@ func (ad *Admin) GiveConsent(ctx context.Context, c api.Caller, q *api.ConsentRe
 		Expires: oplog.At(q.Expires), At: oplog.At(ad.cfg.Access.Now()),
 		Policy: oplog.Policy{Trust: oplog.LowestTrust(c.Policy.Trust, oplog.TrustAgent), Quarantine: c.Policy.Quarantine}},
 		Spaces: spaces, By: c.Token, Most: maxConsents}
-	at, _, err := ad.propose(ctx, c, op)
-	return &api.ConsentGiven{Hash: op.Token.Hash, Index: at}, err
+	_, _, err = ad.propose(ctx, c, op)
+	return &api.ConsentGiven{Hash: op.Token.Hash}, err
 }
 
 // RenewConsent uses up the code or refresh token that the caller's consent issued last. A second use is a conflict.
