@@ -472,3 +472,25 @@ func TestNewKindsWaitForTheOldestMember(t *testing.T) {
 		t.Errorf("a peer whose log is not for this version: %q", said)
 	}
 }
+
+// TestAChangeOfEmbedderIsAudited checks that the audit has an administrator's change of a database's embedder, and not
+// the embedder that the first write sets.
+func TestAChangeOfEmbedderIsAudited(t *testing.T) {
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Embedder = builtin(t, 64) })
+	w := c.web(0)
+	w.ok("POST", "/v1/databases", obj{"name": "bare"})
+	w.ok("POST", "/v1/remember", obj{"text": "a violin in the attic"})
+	for _, db := range []string{"default", "bare"} {
+		w.ok("POST", "/v1/admin/databases/"+db+"/embedding", obj{"embedder": "none"})
+	}
+	var got []string
+	for _, r := range w.ok("GET", "/v1/admin/audit", nil)["audit"].([]any) {
+		r := r.(obj)
+		got = append(got, fmt.Sprint(r["by"], " ", r["what"], " ", r["on"], " ", r["how"]))
+	}
+	want := []string{"master set_embedder bare embedder none", "master rebind default embedder none", "master create_database bare "}
+	if !slices.Equal(got, want) {
+		t.Errorf("the audit is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -58,6 +58,10 @@ func (a *Control) describe(db oplog.DB, op oplog.Op) (on, how string, audited bo
 		return on, fmt.Sprintf("max_rps %d, burst %d, max_batch_size %d", op.Limit.PerSecond, op.Limit.Burst, op.Limit.Batch), true
 	case *oplog.SetSettings:
 		return a.databaseName(db), "", true
+	case *oplog.SetEmbedder:
+		return a.databaseName(db), "embedder " + op.Embedder.String(), op.Embedder == oplog.NoEmbedder // first writes set the others
+	case *oplog.Rebind:
+		return a.databaseName(db), "embedder " + op.Embedder.String(), true
 	case *oplog.Purge:
 		if op.ForGood() {
 			return a.databaseName(db), api.Many(len(op.RIDs), "memory", "memories") + " for good", true
