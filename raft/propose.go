@@ -98,6 +98,9 @@ func (n *Node) askLeader(ctx context.Context, op wire.Op, m wire.Message, want w
 	if pe, ok := errors.AsType[*transport.PeerError](err); ok && pe.Code == wire.CodeNotLeader {
 		return ErrNotLeader
 	}
+	if _, ok := errors.AsType[*transport.NotSentError](err); ok {
+		return fmt.Errorf("%w: %w", ErrNoLeader, err)
+	}
 	return err
 }
 

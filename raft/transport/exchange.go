@@ -47,8 +47,16 @@ type muxConn struct {
 
 var errBroken = errors.New("the connection broke before the answer came")
 
-// Call sends a request to any node at an address, and decodes its answer. After any error but a PeerError, the peer
-// may or may not have processed the request.
+// A NotSentError says that no part of a request was sent.
+type NotSentError struct{ Err error }
+
+func (e *NotSentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *NotSentError) Unwrap() error { return e.Err }
+
+// Call sends a request to any node at an address, and decodes its answer. After any error but a PeerError and a
+// NotSentError, the peer may or may not have processed the request.
 func (p *Pool) Call(ctx context.Context, addr, purpose string, op wire.Op, m wire.Message, want wire.Op, answer wire.Message) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -86,7 +94,7 @@ func (p *Pool) link(key poolKey) *link {
 func (l *link) exchange(ctx context.Context, id uint32, op wire.Op, m wire.Message) (wire.Frame, error) {
 	c, stream, answer, err := l.send(ctx, id, op, m)
 	if err != nil {
-		return wire.Frame{}, err
+		return wire.Frame{}, &NotSentError{err}
 	}
 	select {
 	case f, ok := <-answer:
