@@ -18,6 +18,7 @@ import (
 	"github.com/cairndb/cairn/node/home"
 	"github.com/cairndb/cairn/node/nodetest"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/oplog/state"
 	"github.com/cairndb/cairn/oplog/suite"
 	"github.com/cairndb/cairn/wire"
 	"github.com/cairndb/cairn/wire/client"
@@ -493,4 +494,20 @@ func TestAChangeOfEmbedderIsAudited(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the audit is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// TestTheUsesOfManyTokens checks that the last uses of more tokens than an entry has room for arrive in the log.
+func TestTheUsesOfManyTokens(t *testing.T) {
+	suite.Full(t)
+	t.Parallel()
+	c := startWith(t, 1, func(_ int, cfg *node.Config) { cfg.Tokens.Uses = 2 * time.Second })
+	token := c.web(0).createToken(obj{"label": "one of many"})
+	for i := range oplog.MaxOps {
+		c.nodes[0].Access().Used(fmt.Sprintf("%064d", i))
+	}
+	c.web(0).with(token).ok("GET", "/v1/stats", nil)
+	suite.Eventually(t, "the use in the state", func() bool {
+		at, err := state.Get(c.nodes[0].State(), func(v *state.View) oplog.Time { return v.TokenUsed(access.HashToken(token)) })
+		return err == nil && at > 0
+	})
 }

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/cairndb/cairn/oplog/state"
 )
 
-// usage records when this node last saw each token. It goes through the log every few minutes, all tokens in one
+// usage records when this node last saw each token. It goes through the log every few minutes, many tokens in one
 // entry, and only those with an older time in the state: a busy token costs a line of an entry, not an entry.
 type usage struct {
 	mu   sync.Mutex
@@ -52,6 +53,9 @@ func (a *Control) ReportUsage(ctx context.Context, every time.Duration, to Log, 
 	return ctx.Err()
 }
 
+// maxUses bounds the tokens of one entry.
+const maxUses = 10_000
+
 // reportUsage proposes the uses that are newer than those in the state. After a failure the next call proposes them
 // again.
 func (a *Control) reportUsage(ctx context.Context, to Log) error {
@@ -60,17 +64,19 @@ func (a *Control) reportUsage(ctx context.Context, to Log) error {
 	seen := u.seen
 	u.seen = map[string]oplog.Time{}
 	u.mu.Unlock()
-	op := &oplog.Uses{}
-	if err := a.state.Inspect(func(v *state.View) {
+	var newer []oplog.TokenUse
+	err := a.state.Inspect(func(v *state.View) {
 		for hash, at := range seen {
 			if at > v.TokenUsed(hash) {
-				op.Uses = append(op.Uses, oplog.TokenUse{Hash: hash, At: at})
+				newer = append(newer, oplog.TokenUse{Hash: hash, At: at})
 			}
 		}
-	}); err != nil || len(op.Uses) == 0 {
-		return err
+	})
+	for uses := range slices.Chunk(newer, maxUses) {
+		if err == nil {
+			err = to.Note(ctx, &oplog.Uses{Uses: uses})
+		}
 	}
-	err := to.Note(ctx, op)
 	if err != nil {
 		u.mu.Lock()
 		for hash, at := range seen {
