@@ -158,9 +158,15 @@ func Members(cfg Config) (members []raft.Member, at state.Point, err error) {
 	return members, at, err
 }
 
-// Recover makes a stopped node the only member of its cluster (see raft.Recover).
+// Recover makes a stopped node the only member of its cluster (see raft.Recover). It removes the notes that would have
+// the next start move the files aside: no other member has them. A scrub finds damage again.
 func Recover(cfg Config) (at state.Point, err error) {
-	return withFiles(cfg, func(rc raft.Config, sm commit.Offline) error { return raft.Recover(rc, sm) })
+	return withFiles(cfg, func(rc raft.Config, sm commit.Offline) error {
+		if err := raft.Recover(rc, sm); err != nil {
+			return err
+		}
+		return clearNotes(cfg)
+	})
 }
 
 // AcceptLoss allows a stopped single node to start without the records that none of its files has. It returns their
