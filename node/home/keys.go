@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cairndb/cairn/oplog/seal"
 )
@@ -52,13 +53,16 @@ func checkRing(home string) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range append(files, manifests...) {
-		head, err := os.ReadFile(path)
-		if err == nil && seal.IsSealed(head) {
-			return fmt.Errorf("home %s is encrypted: %w", home, seal.ErrKeyring)
-		}
+	if slices.ContainsFunc(append(files, manifests...), isSealed) {
+		return fmt.Errorf("home %s is encrypted: %w", home, seal.ErrKeyring)
 	}
 	return nil
+}
+
+// isSealed reports whether a file is encrypted, as far as it can be read.
+func isSealed(path string) bool {
+	head, err := os.ReadFile(path)
+	return err == nil && seal.IsSealed(head)
 }
 
 // requireEmpty returns an error if a home without a keyring has data.

@@ -138,6 +138,9 @@ func lostEntries(ctx context.Context, cfg Config, lost LostRecords) (entries []o
 	if err != nil {
 		return nil, err
 	}
+	if !isSealed(filepath.Join(cfg.Dir, lost.Log, "log", "meta")) { // it was moved aside before the home was encrypted
+		keys = nil
+	}
 	err = raft.RecordsAside(filepath.Join(cfg.Dir, lost.Log), keys, lost.First, lost.Last, func(r raft.Record) error {
 		if len(r.Data) == 0 {
 			return nil
