@@ -44,7 +44,10 @@ type callerLimit struct {
 	oplog.Limit
 }
 
-func (l *callerLimit) limited(wait time.Duration) error {
+// bounds reports whether there is a limit of the rate.
+func (l callerLimit) bounds() bool { return l.PerSecond > 0 }
+
+func (l callerLimit) limited(wait time.Duration) error {
 	return &Limited{wait, "too many requests for this " + l.subject}
 }
 
@@ -65,18 +68,13 @@ func (a *Control) Count(c api.Caller, n int) (api.Caller, error) {
 		return c, nil
 	}
 	now, limits := time.Now(), a.limitsOf(c)
-	for _, l := range limits { // check both buckets first, so that a rejected request takes from neither
-		if l.PerSecond > 0 && n > burst(l.Limit) {
+	for _, l := range limits {
+		if l.bounds() && n > burst(l.Limit) {
 			return c, oplog.Errorf(oplog.OverQuota, "batch size %d exceeds quota %d at once for this %s", n, burst(l.Limit), l.subject)
 		}
-		if wait := a.rates.wait(l.bucket, l.Limit, n-c.Counted, now); wait > 0 {
-			return c, l.limited(wait)
-		}
 	}
-	for _, l := range limits {
-		if wait := a.rates.take(l.bucket, l.Limit, n-c.Counted, now); wait > 0 { // another request took them in between
-			return c, l.limited(wait)
-		}
+	if l, wait := a.rates.takeAll(limits, n-c.Counted, now); wait > 0 {
+		return c, l.limited(wait)
 	}
 	c.Counted = n
 	return c, nil

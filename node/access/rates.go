@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,33 @@ func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Durat
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return reserve(r.bucket(who, l, now), n, now, false)
+}
+
+// takeAll counts n operations in the buckets of all limits, or, if one lacks them, in none. It returns that limit and
+// the time to wait.
+func (r *rates) takeAll(limits []callerLimit, n int, now time.Time) (short *callerLimit, wait time.Duration) {
+	if !slices.ContainsFunc(limits, callerLimit.bounds) {
+		return nil, 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, look := range [...]bool{true, false} {
+		for i := range limits {
+			l := &limits[i]
+			if !l.bounds() {
+				continue
+			}
+			if wait := reserve(r.bucket(l.bucket, l.Limit, now), n, now, look); wait > 0 {
+				return l, wait
+			}
+		}
+	}
+	return nil, 0
+}
+
+// bucket returns a client's bucket, with the current limit.
+func (r *rates) bucket(who string, l oplog.Limit, now time.Time) *rate.Limiter {
 	b := r.buckets[who]
 	if b == nil {
 		r.makeRoom(now)
@@ -38,7 +66,7 @@ func (r *rates) take(who string, l oplog.Limit, n int, now time.Time) time.Durat
 	} else {
 		updateLimit(b, l, now)
 	}
-	return reserve(b, n, now, false)
+	return b
 }
 
 // wait returns the time until n operations may proceed. It counts none.

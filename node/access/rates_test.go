@@ -1,6 +1,7 @@
 package access
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +54,32 @@ func TestRates(t *testing.T) {
 	}
 	if len(r.buckets) > maxBuckets {
 		t.Errorf("%d buckets are kept", len(r.buckets))
+	}
+}
+
+// TestRacingRequestsCostTheirTokenNothing checks that of requests that race for the last place of a database only the
+// admitted one is counted against their token.
+func TestRacingRequestsCostTheirTokenNothing(t *testing.T) {
+	t.Parallel()
+	a := New(Config{State: newState(t)})
+	c := api.Caller{Token: "t", DB: oplog.DefaultDB}
+	a.limits.Store(&state.Limits{Tokens: map[string]oplog.Limit{c.Token: {PerSecond: 1, Burst: 9}},
+		Databases: map[oplog.DB]oplog.Limit{c.DB: {PerSecond: 1}}})
+	for range 20_000 {
+		a.rates = newRates()
+		var all sync.WaitGroup
+		start := make(chan struct{})
+		for range 8 {
+			all.Go(func() {
+				<-start
+				_, _ = a.Count(c, 1)
+			})
+		}
+		close(start)
+		all.Wait()
+		if left := a.rates.buckets["tt"].TokensAt(time.Now()); left < 8 {
+			t.Fatalf("%.1f of 9 are left after one was admitted", left)
+		}
 	}
 }
 
