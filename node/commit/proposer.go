@@ -38,11 +38,12 @@ type proposer struct {
 	queue    chan proposal
 	slots    chan struct{} // one is taken by each record under way
 	leftOver *proposal     // did not fit the last record and begins the next; only run uses it
+	ended    chan struct{} // closed when run takes no more entries from queue
 }
 
 func newProposer(r *raft.Node, clock *oplog.Clock, space *disk.Space) *proposer {
 	return &proposer{raft: r, clock: clock, disk: space, queue: make(chan proposal, proposalQueue),
-		slots: make(chan struct{}, recordsInFlight)}
+		slots: make(chan struct{}, recordsInFlight), ended: make(chan struct{})}
 }
 
 // propose writes a body to the log on the leader and waits for its outcome. If ctx ends first, the outcome is
@@ -57,25 +58,30 @@ func (p *proposer) propose(ctx context.Context, body []byte) (oplog.Outcome, err
 	default:
 		return oplog.Outcome{}, oplog.Errorf(oplog.Unavailable, "the write queue is full; retry")
 	}
-	select {
-	case d := <-pr.done:
-		return d.outcome, d.err
-	case <-ctx.Done():
-		return oplog.Outcome{}, unknownOutcome(ctx.Err())
+	for ended := p.ended; ; ended = nil {
+		select {
+		case d := <-pr.done:
+			return d.outcome, d.err
+		case <-ended:
+			p.rejectQueued() // run may have emptied the queue before; if a record has this entry, its outcome comes
+		case <-ctx.Done():
+			return oplog.Outcome{}, unknownOutcome(ctx.Err())
+		}
 	}
 }
 
 // run is the proposer's task.
 func (p *proposer) run(ctx context.Context) error {
+	defer p.end()
 	for {
 		batch := p.awaitFirst(ctx)
 		if batch == nil {
-			return p.rejectQueued(ctx)
+			return ctx.Err()
 		}
 		select {
 		case <-ctx.Done():
 			rejectAll(batch, api.ErrStopping)
-			return p.rejectQueued(ctx)
+			return ctx.Err()
 		case p.slots <- struct{}{}:
 		}
 		batch = p.gather(batch)
@@ -123,17 +129,22 @@ func (p *proposer) gather(batch []proposal) []proposal {
 	return batch
 }
 
-// rejectQueued rejects the entries that no record has, because the node stops.
-func (p *proposer) rejectQueued(ctx context.Context) error {
+// end rejects the entries that no record has, because the node stops.
+func (p *proposer) end() {
 	if p.leftOver != nil {
 		rejectAll([]proposal{*p.leftOver}, api.ErrStopping)
 	}
+	close(p.ended)
+	p.rejectQueued()
+}
+
+func (p *proposer) rejectQueued() {
 	for {
 		select {
 		case pr := <-p.queue:
 			rejectAll([]proposal{pr}, api.ErrStopping)
 		default:
-			return ctx.Err()
+			return
 		}
 	}
 }

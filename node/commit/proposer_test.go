@@ -1,9 +1,13 @@
 package commit
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/suite"
 )
@@ -20,6 +24,27 @@ func TestARecordFitsAFrame(t *testing.T) {
 		if batch := p.gather(p.awaitFirst(t.Context())); len(batch) != 1 || len(batch[0].body) != want {
 			t.Errorf("%d entries, the first of %d bytes, want %d", len(batch), len(batch[0].body), want)
 		}
+	}
+}
+
+// TestAProposerThatHasEndedRejects: an entry that comes when the proposer's task has ended is rejected at once.
+func TestAProposerThatHasEndedRejects(t *testing.T) {
+	t.Parallel()
+	m := startLeader(t, nil)
+	p := newProposer(m.raft, m.clock, m.opts.Disk)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.run(ended); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	body, err := remember("late").Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := p.propose(ctx, body); !errors.Is(err, api.ErrStopping) {
+		t.Errorf("got %v", err)
 	}
 }
 
