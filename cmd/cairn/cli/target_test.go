@@ -21,7 +21,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cairndb/cairn/wire/client"
 )
 
 func TestWhereTheTokenComesFrom(t *testing.T) {
@@ -220,23 +219,6 @@ func TestATokenThatMayNotIsAdvised(t *testing.T) {
 		if advice := (hintedError{}); !errors.As(err, &advice) || advice.hint != tokenAdvice {
 			t.Errorf("%s: %v", code, err)
 		}
-	}
-}
-
-// TestADatabaseThatIsNotThereIsAdvised: the error leads to the list of databases.
-func TestADatabaseThatIsNotThereIsAdvised(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, `{"error":"database 'nope' not found","code":"not_found"}`, http.StatusNotFound)
-	}))
-	t.Cleanup(srv.Close)
-	tg := Target{TokenText: "t", Timeout: time.Minute}
-	_, err := tg.RequestAt(t.Context(), "GET", srv.URL+"/v1/stats", nil, nil)
-	if advice := (hintedError{}); !errors.As(err, &advice) || advice.hint != databaseAdvice {
-		t.Errorf("over HTTP: %v", err)
-	}
-	err = tg.withAdvice(&client.Error{Message: "database 'nope' not found"})
-	if advice := (hintedError{}); !errors.As(err, &advice) || advice.hint != databaseAdvice {
-		t.Errorf("over the wire: %v", err)
 	}
 }
 
