@@ -304,7 +304,7 @@ func same(t *rapid.T, a, b *State) {
 				st.Claims != claims || st.Expiring != expiring || st.Superseded != superseded {
 				return fmt.Errorf("counters %+v, counted %v, %d edges, %d claims and %d that expire", st, count, edges, claims, expiring)
 			}
-			return countMind(v)
+			return errors.Join(countMind(v), checkIndexed(v, 1))
 		})
 		must(t, err)
 	}
