@@ -36,6 +36,9 @@ func (a *entryTxn) eraseForGood(op *oplog.Purge) oplog.Result {
 	for i := range named.Back {
 		a.unmerge(&named.Back[i], op.At)
 	}
+	for i, m := range gone { // one that had the key of a source in Back may have been expired
+		gone[i], _ = a.memoryAt(m.Seq)
+	}
 	r := a.eraseAll(gone, op.At)
 	for i := range named.Back {
 		r.Rows = append(r.Rows, named.Back[i].RID)
@@ -60,7 +63,7 @@ func (a *entryTxn) erasePast(op *oplog.Purge) oplog.Result {
 	m, ok := memoryByRID(a.txn, a.db, op.RIDs[0])
 	rejectIf(!ok, oplog.ErrNoMemory)
 	salt := a.database().Salt
-	now := textHash(salt, m.Text)
+	now, madeFrom := textHash(salt, m.Text), a.lineageOf(m)
 	r := oplog.Result{ID: m.RID}
 	for _, number := range op.Past {
 		was, ok := read[oplog.Revision](a.txn, tRevision, a.db, revisionKey(m.Seq, number))
@@ -70,7 +73,7 @@ func (a *entryTxn) erasePast(op *oplog.Purge) oplog.Result {
 		if k := textHash(salt, was.Text); k != nil && !bytes.Equal(k, now) {
 			a.put(tRefused, a.db, k, be64(uint64(a.index)))
 		}
-		was.Text, was.Metadata, was.Attributes, was.Reason, was.Erased = "", nil, nil, "", op.At
+		was.Text, was.Metadata, was.Attributes, was.Reason, was.Erased = "", madeFrom, nil, "", op.At
 		write(a.txn, tRevision, a.db, revisionKey(m.Seq, number), &was)
 		r.Changed = true
 	}
@@ -134,21 +137,41 @@ func (t *txn) MadeFrom(db oplog.DB, product *oplog.Memory) []string {
 	return t.sourcesOf(db, product, madeOf)
 }
 
+// A lineage is what the metadata of a product says of its sources.
+type lineage struct {
+	From  []string `json:"consolidated_from,omitempty"`
+	Split string   `json:"split_from,omitempty"`
+}
+
+// lineageOf returns metadata that says of what a memory was made, and nothing else; nil if it was made of nothing.
+func (a *entryTxn) lineageOf(m *oplog.Memory) []byte {
+	from := a.sourcesOf(a.db, m, wentInto)
+	if len(from) == 0 {
+		return nil
+	}
+	said := lineage{From: from}
+	if m.Merged == 0 {
+		said = lineage{Split: from[0]}
+	}
+	metadata, _ := json.Marshal(said) // ids always encode
+	return metadata
+}
+
 // sourcesOf returns the sources of product. It reads their ids from the oldest metadata, because a client may have
-// changed the metadata since, and checks them against the sources' own rows.
+// changed the metadata since, and checks them against the sources' own rows. Earlier versions left no metadata in a
+// revision that was erased for good.
 func (t *txn) sourcesOf(db oplog.DB, product *oplog.Memory, products func(*oplog.Memory) []string) []string {
 	metadata := product.Metadata
-	for _, r := range t.scan(tRevision, db, seqKey(product.Seq)) {
-		metadata = decode[oplog.Revision](r).Metadata
-		break
+	for _, v := range t.scan(tRevision, db, seqKey(product.Seq)) {
+		if r := decode[oplog.Revision](v); r.Erased == 0 || r.Metadata != nil {
+			metadata = r.Metadata
+			break
+		}
 	}
 	if product.Merged == 0 && !bytes.Contains(metadata, []byte(`"split_from"`)) {
 		return nil
 	}
-	var said struct {
-		From  []string `json:"consolidated_from"`
-		Split string   `json:"split_from"`
-	}
+	var said lineage
 	_ = json.Unmarshal(metadata, &said)
 	return slices.DeleteFunc(append(said.From, said.Split), func(rid string) bool {
 		m, ok := memoryByRID(t, db, rid)

@@ -86,6 +86,10 @@ func revisionKey(seq oplog.Seq, number uint32) []byte {
 
 func applyCorrect(a *entryTxn, op *oplog.Correct) oplog.Result {
 	m := a.knownMemory(op.RID)
+	if m.By != "" && op.Path != nil && (op.Namespace == nil || *op.Namespace == m.Namespace) {
+		a.pathConflict(m.Namespace, *op.Path) // expires a memory that has the key: the one that supersedes m, perhaps
+		m = a.knownMemory(op.RID)
+	}
 	a.admitCorrection(m, op)
 	merged := mergeJSON(m.Metadata, op.Merge)
 	expiry := m.Expiry()
