@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/cairndb/cairn/index"
@@ -89,4 +90,55 @@ func TestUnsearchableMemoriesAreNotFound(t *testing.T) {
 	find("searchable", 1)
 	l.add(1, &oplog.Correct{RID: "m", Searchable: new(false), Reason: "no more", At: oplog.At(now)})
 	find("unsearchable", 0)
+}
+
+// TestAKeyOfAnExpiredMemoryIsTaken: a memory whose time is over and whose key another one takes before a sweep has
+// come is in no answer and in no count from then on.
+func TestAKeyOfAnExpiredMemoryIsTaken(t *testing.T) {
+	t.Parallel()
+	other := "the harbor opens at noon"
+	for name, takes := range map[string]oplog.Op{
+		"stored":  &oplog.Remember{Content: remember("next", "the harbor is closed").Content},
+		"moved":   &oplog.Correct{RID: "other", Place: oplog.Place{Path: new("/k")}, At: oplog.At(now)},
+		"guarded": &oplog.Keyed{Namespace: "default", Path: "/k", IfAbsent: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, l := openReplica(t), newLog(t)
+			m, o := remember("holder", "the harbor opens at dawn"), remember("other", other)
+			m.Path, m.Expires = "/k", l.at(4)
+			l.add(1, m)
+			l.add(1, o)
+			for range 5 { // entries of another kind move the log's time
+				l.add(1, &oplog.Expect{RID: "other"})
+			}
+			if next, ok := takes.(*oplog.Remember); ok {
+				next.Path = "/k"
+			}
+			l.add(1, takes)
+			r.apply(l.records, 1)
+			q := index.Query{Text: "harbor opens", K: 50, Explain: true, Now: now, Filter: index.Filter{Namespace: "default"}}
+			ask := func() (rids []string, left int) {
+				hits, info, err := r.index.Search(t.Context(), 1, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, h := range hits {
+					rids = append(rids, h.Memory.RID)
+				}
+				return rids, info.Left[0].Rows
+			}
+			rids, left := ask()
+			r.reopen()
+			again, rest := ask()
+			if fmt.Sprint(rids, left) != fmt.Sprint(again, rest) || slices.Contains(rids, "holder") {
+				t.Errorf("found %v of %d, after a restart %v of %d", rids, left, again, rest)
+			}
+			if _, err := r.index.Rebuild(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if again, rest = ask(); fmt.Sprint(rids, left) != fmt.Sprint(again, rest) {
+				t.Errorf("found %v of %d, after a rebuild %v of %d", rids, left, again, rest)
+			}
+		})
+	}
 }

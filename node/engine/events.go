@@ -257,17 +257,15 @@ func (p *eventStream) appendEvents(v *state.View, told []api.Event, o oplog.Outc
 	if o.Entry.DB != p.c.DB {
 		return told
 	}
-	for _, op := range o.Done() {
-		for _, n := range occurrences(v, p.c.DB, op, o.HLC.Time()) {
-			if !p.includes(n.name) || !p.passes(v, n) {
-				continue
-			}
-			b, err := json.Marshal(api.Change{Index: o.Index, Number: o.Number, ID: n.id, At: o.HLC.Time().Seconds()})
-			if err != nil {
-				continue // a time no JSON can hold
-			}
-			told = append(told, api.Event{Name: n.name, Index: o.Index, Data: b})
+	for _, n := range occurrences(v, &o) {
+		if !p.includes(n.name) || !p.passes(v, n) {
+			continue
 		}
+		b, err := json.Marshal(api.Change{Index: o.Index, Number: o.Number, ID: n.id, At: o.HLC.Time().Seconds()})
+		if err != nil {
+			continue // a time no JSON can hold
+		}
+		told = append(told, api.Event{Name: n.name, Index: o.Index, Data: b})
 	}
 	return told
 }

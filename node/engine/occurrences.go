@@ -82,12 +82,36 @@ func resolvedEvents(v *state.View, db oplog.DB, op *oplog.Resolve) []occurrence 
 
 func has[T any](_ T, ok bool) bool { return ok }
 
-// occurrences returns the events of an operation for a subscriber, in order: an event for each memory that it changed.
-// at is the time of its entry.
-func occurrences(v *state.View, db oplog.DB, op oplog.Op, at oplog.Time) []occurrence {
-	out := events(v, db, op, at)
+// occurrences returns the events of an entry for a subscriber, in order: an event for each memory that it changed.
+func occurrences(v *state.View, o *oplog.Outcome) []occurrence {
+	db, at := o.Entry.DB, o.HLC.Time()
+	done := o.Done()
+	if len(done) == 0 {
+		return nil
+	}
+	out := withCurrentAgain(v, db, keyEvents(v, o), 0)
+	for _, op := range done {
+		out = append(out, withCurrentAgain(v, db, events(v, db, op, at), oplog.When(op))...)
+	}
+	return out
+}
+
+// keyEvents returns an event for each memory that had expired when the entry gave its key to another memory.
+func keyEvents(v *state.View, o *oplog.Outcome) (out []occurrence) {
+	for _, r := range o.Results {
+		for _, rid := range r.Rows {
+			if m, ok := eventMemory(v, o.Entry.DB, rid); ok && m.Expired() && m.Updated <= o.HLC.Time() {
+				out = append(out, occurrence{"forgotten", rid})
+			}
+		}
+	}
+	return out
+}
+
+// withCurrentAgain adds an event for each memory that is current again since the changes of a time.
+func withCurrentAgain(v *state.View, db oplog.DB, out []occurrence, at oplog.Time) []occurrence {
 	for _, n := range out {
-		since := oplog.When(op)
+		since := at
 		switch m, ok := eventMemory(v, db, n.id); {
 		case n.name == "forgotten" && ok:
 			since = m.Updated // a sweep gives each its own

@@ -15,7 +15,8 @@ import (
 
 func applyKeyed(a *entryTxn, op *oplog.Keyed) oplog.Result {
 	checkPath(op.Path)
-	m, ok := a.unexpiredByPath(op.Namespace, op.Path)
+	m, ok := a.memoryByPath(a.db, op.Namespace, op.Path)
+	ok = ok && !m.ExpiredAt(a.hlc.Time()) // what takes the key forgets an expired memory: a condition changes nothing
 	var r oplog.Result
 	if ok {
 		r = oplog.Result{ID: m.RID, Num: uint64(m.Revision)}
@@ -106,6 +107,7 @@ func (a *entryTxn) unexpiredByPath(namespace, path string) (*oplog.Memory, bool)
 	m, ok := a.memoryByPath(a.db, namespace, path)
 	if ok && m.ExpiredAt(a.hlc.Time()) {
 		a.expire(m)
+		a.alsoChanged = append(a.alsoChanged, m.RID)
 		return nil, false
 	}
 	return m, ok
