@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -39,21 +40,49 @@ func (a *entryTxn) eraseForGood(op *oplog.Purge) oplog.Result {
 	for i, m := range gone { // one that had the key of a source in Back may have been expired
 		gone[i], _ = a.memoryAt(m.Seq)
 	}
+	changed := len(gone) > 0
+	for _, id := range op.Claims { // first: a name that only they have is no entity then
+		if c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id)); ok {
+			a.dropClaim(&c)
+			changed = true
+		}
+	}
 	r := a.eraseAll(gone, op.At)
 	for i := range named.Back {
 		r.Rows = append(r.Rows, named.Back[i].RID)
 	}
-	for _, id := range op.Claims {
-		if c, ok := read[oplog.StoredClaim](a.txn, tClaim, a.db, []byte(id)); ok {
-			a.dropClaim(&c)
-			r.Changed = true
-		}
+	if len(op.Name) > 0 {
+		changed = a.eraseAliases(op) || changed
+		a.eraseThoughts(nil)
+		a.eraseLostConflicts(op.At)
 	}
-	r.Changed = len(op.Name) > 0 && a.eraseAliases(op) || r.Changed
-	if r.Changed = r.Changed || len(gone) > 0; r.Changed {
+	if r.Changed = r.Changed || changed; r.Changed {
 		a.notePurge()
 	}
 	return r
+}
+
+// eraseLostConflicts removes what conflicts say whose sides are relations or claims that are gone: the names of these.
+func (a *entryTxn) eraseLostConflicts(at oplog.Time) {
+	for _, kind := range []string{"edge:", "claim:"} {
+		for length := uint32(len(kind)); ; { // sides of one length are together
+			from := append(binary.BigEndian.AppendUint32(nil, length), kind...)
+			k, _ := first(a.scanFrom(tConflictSide, a.db, from))
+			if k == nil {
+				break
+			}
+			if !bytes.HasPrefix(k, from) {
+				length = max(length+1, binary.BigEndian.Uint32(k))
+				continue
+			}
+			for k := range a.scan(tConflictSide, a.db, from) {
+				if side, _ := cutKey(k); !a.sideExists(string(side)) {
+					a.eraseConflicts(string(side), at)
+				}
+			}
+			length++
+		}
+	}
 }
 
 // erasePast erases the content of earlier revisions of a memory, and rejects their texts from then on. The memory

@@ -244,7 +244,7 @@ func checkMemories(v *View, db oplog.DB) error {
 				fail(m, fmt.Sprintf("it has revision %+v", r))
 			}
 		}
-		if m.By != "" && m.Status == oplog.Active {
+		if m.By != "" && m.Status == oplog.Active && !m.ExpiredAt(v.Time().Time()) {
 			if by, ok := memoryByRID(v.txn, db, m.By); !ok || by.Status == oplog.Tombstoned {
 				fail(m, "it is superseded by none")
 			}
@@ -267,6 +267,54 @@ func checkVectors(v *View, db oplog.DB) error {
 			if m, ok := v.StoredMemoryAt(db, oplog.Seq(beUint64(k))); !ok || m.Status == oplog.Tombstoned && erased(m) {
 				return fmt.Errorf("table %s has a row of memory %d, which is %+v", tableNames[table], beUint64(k), m)
 			}
+		}
+	}
+	return nil
+}
+
+// checkControl compares the rows of the control plane with its databases and tokens.
+func checkControl(v *View) error {
+	names, made := map[string]string{}, map[string]uint64{}
+	for _, d := range v.Databases() {
+		names[oplog.FoldDatabaseName(d.Name)] = string(be64(uint64(d.ID)))
+		if d.By != 0 {
+			made[string(madeByKey(d.By))]++
+		}
+	}
+	for name, id := range v.scan(tDatabaseName, 0, nil) {
+		if names[string(name)] != string(id) {
+			return fmt.Errorf("name %q leads to %x", name, id)
+		}
+		delete(names, string(name))
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("databases without a name: %q", names)
+	}
+	for k, n := range v.scan(tControl, 0, []byte("made-by ")) {
+		if made[string(k)] != beUint64(n) {
+			return fmt.Errorf("%x counts %d databases, there are %d", k, beUint64(n), made[string(k)])
+		}
+	}
+	given := map[string]bool{}
+	for hash, row := range v.scan(tConsent, 0, nil) {
+		given[string(consentKey(decode[Consented](row).By, string(hash)))] = true
+	}
+	for k := range v.scan(tConsentBy, 0, nil) {
+		if !given[string(k)] {
+			return fmt.Errorf("consent %q is not there", k)
+		}
+		delete(given, string(k))
+	}
+	if len(given) > 0 {
+		return fmt.Errorf("consents of no token: %v", given)
+	}
+	for k := range v.scan(tLimit, 0, nil) {
+		if hash, is := bytes.CutPrefix(k, []byte("t/")); is {
+			if _, ok := v.Token(string(hash)); !ok {
+				return fmt.Errorf("limit of no token %s", hash)
+			}
+		} else if id := beUint64(append(make([]byte, 4), k[2:]...)); !v.exists(tDatabase, 0, be64(id)) {
+			return fmt.Errorf("limit of no database %d", id)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"slices"
+	"strings"
 
 	"github.com/cairndb/cairn/oplog"
 )
@@ -39,18 +40,22 @@ func applyPurge(a *entryTxn, op *oplog.Purge) oplog.Result {
 
 // eraseAll erases the memories that are not erased yet, and notes this record as the last purge.
 func (a *entryTxn) eraseAll(found []*oplog.Memory, at oplog.Time) (r oplog.Result) {
-	gone := map[string]bool{}
+	gone, named := map[string]bool{}, map[string][]string{} // by session
 	for _, m := range found {
 		if m.Status == oplog.Tombstoned && erased(m) {
 			continue
 		}
 		gone[m.RID] = true
+		named[m.Session] = append(named[m.Session], m.Entities...)
 		if a.erase(m, at) {
 			r.Num++
 			r.Rows = append(r.Rows, m.RID)
 		}
 	}
 	if len(gone) > 0 {
+		for session, names := range named { // each its own row: the order is free
+			a.eraseTopics(session, names)
+		}
 		a.eraseThoughts(gone)
 		a.dropPartitions()
 		a.notePurge()
@@ -79,8 +84,8 @@ func erased(m *oplog.Memory) bool {
 }
 
 // erase forgets a memory and removes its content and everything derived from it: revisions, vectors, names, claims,
-// the raw event that it summarises, quotes in conflicts, topics of its session, idempotency keys. Its id, its times,
-// and its namespace, tier, owner and session stay.
+// the raw event that it summarises, quotes in conflicts, idempotency keys. Its id, its times, and its namespace, tier,
+// owner and session stay.
 func (a *entryTxn) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	live = m.Status != oplog.Tombstoned
 	key := seqKey(m.Seq)
@@ -90,10 +95,8 @@ func (a *entryTxn) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	}
 	a.del(tVector, a.db, key)
 	a.del(tVectorOdd, a.db, key)
-	names := m.Entities
 	a.dropClaims(m)
 	a.unlink(m, nil)
-	a.eraseTopics(m.Session, names)
 	a.eraseConflicts(m.RID, at)
 	a.eraseEvent(m.RID)
 	a.eraseKeys(m)
@@ -108,24 +111,21 @@ func (a *entryTxn) erase(m *oplog.Memory, at oplog.Time) (live bool) {
 	return live
 }
 
-// eraseTopics removes names that no longer are entities from the topics of an ended session.
+// eraseTopics removes names of erased memories from the topics of an ended session, unless others of its memories have
+// them.
 func (a *entryTxn) eraseTopics(session string, names []string) {
 	s, ok := read[oplog.Session](a.txn, tSession, a.db, []byte(session))
-	if !ok {
+	if !ok || !slices.ContainsFunc(s.Topics, func(t string) bool { return slices.Contains(names, t) }) {
 		return
 	}
-	kept := slices.DeleteFunc(slices.Clone(s.Topics), func(t string) bool {
-		return slices.Contains(names, t) && !a.exists(tEntity, a.db, []byte(t))
-	})
-	if len(kept) < len(s.Topics) {
-		s.Topics = kept
-		write(a.txn, tSession, a.db, []byte(session), &s)
-	}
+	left := a.sessionNames(session)
+	s.Topics = slices.DeleteFunc(s.Topics, func(t string) bool { return slices.Contains(names, t) && left[t] == 0 })
+	write(a.txn, tSession, a.db, []byte(session), &s)
 }
 
-// eraseConflicts removes quotes of a memory from its conflicts, and dismisses open ones.
-func (a *entryTxn) eraseConflicts(rid string, at oplog.Time) {
-	for c := range a.ConflictsOf(a.db, rid) {
+// eraseConflicts removes what the conflicts of a side say, and dismisses open ones.
+func (a *entryTxn) eraseConflicts(side string, at oplog.Time) {
+	for c := range a.ConflictsOf(a.db, side) {
 		c.Reason, c.Entity, c.Relation, c.Note = "", "", "", ""
 		a.closeConflict(&c, oplog.Dismiss, at)
 	}
@@ -157,17 +157,20 @@ func (a *entryTxn) eraseKeys(m *oplog.Memory) {
 	}
 }
 
-// eraseThoughts removes triggers and patterns made from the memories, and clients' feedback on them.
+// eraseThoughts removes triggers and patterns made from the memories, or about names that no longer are entities, and
+// clients' feedback on the memories.
 func (a *entryTxn) eraseThoughts(gone map[string]bool) {
 	any := func(rids []string) bool { return slices.ContainsFunc(rids, func(rid string) bool { return gone[rid] }) }
-	for _, v := range a.scan(tTrigger, a.db, nil) {
-		if t := decode[oplog.TriggerRow](v); any(t.Sources) {
-			a.dropTrigger(&t)
+	isGone := func(name string) bool { return !a.exists(tEntity, a.db, []byte(name)) }
+	for k, v := range a.scan(tPattern, a.db, nil) {
+		if p := decode[oplog.Pattern](v); any(p.Sources) || slices.ContainsFunc(p.Entities, isGone) {
+			a.del(tPattern, a.db, k)
 		}
 	}
-	for k, v := range a.scan(tPattern, a.db, nil) {
-		if any(decode[oplog.Pattern](v).Sources) {
-			a.del(tPattern, a.db, k)
+	for _, v := range a.scan(tTrigger, a.db, nil) {
+		t := decode[oplog.TriggerRow](v)
+		if any(t.Sources) || len(t.Sources) == 0 && t.Entity != "" && isGone(t.Entity) && !a.hasPattern(t.Entity) {
+			a.dropTrigger(&t)
 		}
 	}
 	for k, v := range a.scan(tFeedback, a.db, nil) {
@@ -175,6 +178,16 @@ func (a *entryTxn) eraseThoughts(gone map[string]bool) {
 			a.del(tFeedback, a.db, k)
 		}
 	}
+}
+
+// hasPattern reports whether there is the pattern that a trigger is about: it is named by its key, or by the entity and
+// the kind of the pattern.
+func (a *entryTxn) hasPattern(named string) bool {
+	if a.exists(tPattern, a.db, []byte(named)) {
+		return true
+	}
+	cut := strings.LastIndexByte(named, '/')
+	return cut >= 0 && a.exists(tPattern, a.db, []byte(named[cut+1:]+"\x00"+named[:cut]))
 }
 
 // keyPurged, of tControl, holds the index of the last record that erased something. Files from before it may hold

@@ -67,6 +67,14 @@ const (
 )
 
 func (a *entryTxn) topics(id string) []string {
+	count := a.sessionNames(id)
+	names := slices.SortedFunc(maps.Keys(count),
+		func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
+	return names[:min(len(names), maxTopics)]
+}
+
+// sessionNames counts the names that a session's newest memories have.
+func (a *entryTxn) sessionNames(id string) map[string]int {
 	count := map[string]int{}
 	seen := 0
 	for k := range a.scanBack(tSessionMemory, a.db, joinKey(id, "")) {
@@ -79,9 +87,7 @@ func (a *entryTxn) topics(id string) []string {
 			break
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(count),
-		func(x, y string) int { return cmp.Or(cmp.Compare(count[y], count[x]), cmp.Compare(x, y)) })
-	return names[:min(len(names), maxTopics)]
+	return count
 }
 
 // joinSession attaches a new memory to the session it names, or to its namespace's newest active one. An imported
