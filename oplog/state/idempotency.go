@@ -34,17 +34,33 @@ func (a *entryTxn) lookupKey(key string, digest []byte) (first []oplog.Result, k
 	}
 	rejectIf(!bytes.Equal(k.Digest, digest), oplog.ErrKeyReused)
 	if k.Refused != nil {
-		panic(rejection{k.Refused})
+		reject(a.asAnswered(k.Refused))
 	}
 	return k.Results, true
 }
 
 // storeRejection stores a rejection under a node's key. A node sends an entry again if it got no answer. The stored
-// rejection gives every attempt the result of the first, so the node knows the outcome of its write.
+// rejection gives every attempt the result of the first, so the node knows the outcome of its write. It names the
+// memory that the entry met, without its key and the hash of its text: an erasure would not find them here.
 func (a *entryTxn) storeRejection(e *oplog.Entry, why *oplog.Error) {
 	if strings.HasPrefix(e.Key, oplog.ForwardKey) && !a.exists(tKey, a.db, []byte(e.Key)) {
-		a.putKey(e.Key, keyRecord{Digest: e.Digest, Refused: why}, e.KeyTTL)
+		kept := *why
+		if kept.Found != nil {
+			kept.Found = &oplog.Found{RID: why.Found.RID, Revision: why.Found.Revision}
+		}
+		a.putKey(e.Key, keyRecord{Digest: e.Digest, Refused: &kept}, e.KeyTTL)
 	}
+}
+
+// asAnswered returns a stored rejection with the key and the hash of the memory that it names, unless the memory has
+// changed since.
+func (a *entryTxn) asAnswered(kept *oplog.Error) *oplog.Error {
+	if f := kept.Found; f != nil {
+		if m, ok := a.liveMemory(f.RID); ok && m.Revision == f.Revision {
+			f.Path, f.SHA256 = m.Path, hashOf(m.Text)
+		}
+	}
+	return kept
 }
 
 // keyRecords is the least number of records for which a key is kept, so that a jump of the log's time cannot expire
