@@ -131,3 +131,35 @@ func TestErasedRevisionsKnowTheirSources(t *testing.T) {
 		})
 	}
 }
+
+// TestAnImportedMarkEnds: an imported memory that another one supersedes is current again when that one is corrected,
+// forgotten or moved, in whatever order the two were imported.
+func TestAnImportedMarkEnds(t *testing.T) {
+	old := textOf("old", "", 0)
+	old.Was = &oplog.History{Past: oplog.Past{Revision: 1, By: "new", Surely: true}, Revisions: []oplog.Revision{
+		{Text: "said by old", Namespace: "n", From: 5, Until: 9, Reason: oplog.SupersededBy + "new"}}}
+	for name, ends := range map[string]oplog.Op{"corrected": &oplog.Correct{RID: "new", Text: new("another"), At: 20},
+		"forgotten": &oplog.Forget{RID: "new", At: 20},
+		"moved":     &oplog.Correct{RID: "new", Place: oplog.Place{Namespace: new("elsewhere")}, At: 20}} {
+		for _, first := range []bool{true, false} {
+			s := newStepped(t)
+			imports := []oplog.Op{old, textOf("new", "", 0)}
+			if !first {
+				slices.Reverse(imports)
+			}
+			s.apply(1, imports[0])
+			s.apply(1, imports[1])
+			must(t, s.Inspect(func(v *View) {
+				for c := range v.ConflictsOf(1, "new") {
+					if c.Winner != "new" || c.Strategy != oplog.Superseded || c.Detected != 9 || c.Other("new") != "old" {
+						t.Errorf("%s: the contradiction is %+v", name, c)
+					}
+				}
+			}))
+			s.apply(1, ends)
+			if m, revisions := s.memory("old"); m.By != "" || m.Revision != 2 || revisions[1].By != "new" {
+				t.Errorf("%s, the older first %t: %+v was %+v", name, first, m, revisions)
+			}
+		}
+	}
+}

@@ -112,13 +112,18 @@ func (a *entryTxn) openConflict(c oplog.ConflictRow) bool {
 		}
 	}
 	c.Status, c.DetectedBy = oplog.ConflictOpen, a.hlc.Node()
-	write(a.txn, tConflict, a.db, []byte(c.ID), &c)
-	a.put(tConflictPair, a.db, pairKey(c.A, c.B), []byte(c.ID))
-	a.put(tConflictOrder, a.db, conflictOrder(&c), []byte(c.ID))
-	a.put(tConflictSide, a.db, joinKey(c.A, c.ID), nil)
-	a.put(tConflictSide, a.db, joinKey(c.B, c.ID), nil)
+	a.putConflict(&c)
 	a.stats.OpenConflicts++
 	return true
+}
+
+// putConflict stores a new conflict.
+func (a *entryTxn) putConflict(c *oplog.ConflictRow) {
+	write(a.txn, tConflict, a.db, []byte(c.ID), c)
+	a.put(tConflictPair, a.db, pairKey(c.A, c.B), []byte(c.ID))
+	a.put(tConflictOrder, a.db, conflictOrder(c), []byte(c.ID))
+	a.put(tConflictSide, a.db, joinKey(c.A, c.ID), nil)
+	a.put(tConflictSide, a.db, joinKey(c.B, c.ID), nil)
 }
 
 func (a *entryTxn) sideExists(side string) bool {

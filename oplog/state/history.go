@@ -42,6 +42,7 @@ func validHistory(w *oplog.History) bool {
 func (a *entryTxn) putHistory(m *oplog.Memory, w *oplog.History) {
 	if m.By != "" {
 		a.stats.Superseded++
+		a.recordImported(m, w)
 	}
 	for i := range w.Revisions {
 		write(a.txn, tRevision, a.db, revisionKey(m.Seq, w.Revisions[i].Number), &w.Revisions[i])
@@ -60,5 +61,21 @@ func (a *entryTxn) putHistory(m *oplog.Memory, w *oplog.History) {
 			a.putClaim(&c, statementKey(&c))
 			m.Claims = append(m.Claims, c.ID)
 		}
+	}
+}
+
+// recordImported stores an imported memory's mark as a resolved conflict, under the memory's id: the mark then ends
+// when the memory that made it is corrected, moved or forgotten. That one may be imported later.
+func (a *entryTxn) recordImported(m *oplog.Memory, w *oplog.History) {
+	c := oplog.ConflictRow{ID: m.RID, Type: "minor", Priority: oplog.Low, Status: oplog.ConflictResolved, Strategy: oplog.Superseded,
+		A: m.RID, B: m.By, Winner: m.By, Namespace: m.Namespace, Detected: m.Updated, DetectedBy: a.hlc.Node()}
+	for i := range w.Revisions {
+		if r := &w.Revisions[i]; r.Reason == oplog.SupersededBy+m.By {
+			c.Detected = r.Until
+		}
+	}
+	c.Resolved = c.Detected
+	if m.Status == oplog.Active && m.By != m.RID && !a.exists(tConflict, a.db, []byte(c.ID)) && !a.HadConflict(a.db, c.A, c.B) {
+		a.putConflict(&c)
 	}
 }

@@ -245,7 +245,7 @@ func checkMemories(v *View, db oplog.DB) error {
 			}
 		}
 		if m.By != "" && m.Status == oplog.Active && !m.ExpiredAt(v.Time().Time()) {
-			if by, ok := memoryByRID(v.txn, db, m.By); !ok || by.Status == oplog.Tombstoned {
+			if by, ok := memoryByRID(v.txn, db, m.By); ok && by.Status == oplog.Tombstoned { // an import may lack it
 				fail(m, "it is superseded by none")
 			}
 		}
