@@ -75,7 +75,9 @@ func (a *entryTxn) recordImported(m *oplog.Memory, w *oplog.History) {
 		}
 	}
 	c.Resolved = c.Detected
-	if m.Status == oplog.Active && m.By != m.RID && !a.exists(tConflict, a.db, []byte(c.ID)) && !a.HadConflict(a.db, c.A, c.B) {
+	by, known := memoryByRID(a.txn, a.db, m.By)
+	gone := known && by.Status == oplog.Tombstoned
+	if m.Status == oplog.Active && m.By != m.RID && !gone && !a.exists(tConflict, a.db, []byte(c.ID)) && !a.HadConflict(a.db, c.A, c.B) {
 		a.putConflict(&c)
 	}
 }

@@ -37,7 +37,8 @@ func historyOf(t *rapid.T, n, world int) []oplog.Record {
 			return &oplog.Remember{Content: oplog.Content{RID: id("m"), Text: id("text"), Namespace: id("ns"),
 				Session: rapid.SampledFrom([]string{"", "", "s1", "t1"}).Draw(t, "session"), Created: at, Expires: expires(t),
 				Refresh:      rapid.SampledFrom([]float64{0, 20}).Draw(t, "refresh"),
-				Unsearchable: rapid.IntRange(0, 4).Draw(t, "unsearchable") == 0, Path: path()},
+				Unsearchable: rapid.IntRange(0, 4).Draw(t, "unsearchable") == 0, Path: path(),
+				Due: rapid.SampledFrom([]oplog.Time{0, 0, 7}).Draw(t, "due")},
 				Vector:   rapid.SampledFrom([]oplog.Vector{nil, make(oplog.Vector, 8), make(oplog.Vector, 12)}).Draw(t, "vector"),
 				Entities: []oplog.Mention{{Name: id("e")}}}
 		case 4:
@@ -133,7 +134,8 @@ func recastOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 	}
 	made := func(rid string) oplog.Remember {
 		return oplog.Remember{Content: oplog.Content{RID: rid, Text: rid, Namespace: id("ns"), Created: at,
-			Metadata: []byte(`{"split_from":"` + m + `"}`)}, Entities: []oplog.Mention{{Name: id("e")}}}
+			Metadata: []byte(`{"split_from":"` + m + `","consolidated_from":["` + m + `","` + other + `"]}`)},
+			Entities: []oplog.Mention{{Name: id("e")}}}
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "recast") {
 	case 0:
@@ -304,7 +306,7 @@ func same(t *rapid.T, a, b *State) {
 				st.Claims != claims || st.Expiring != expiring || st.Superseded != superseded {
 				return fmt.Errorf("counters %+v, counted %v, %d edges, %d claims and %d that expire", st, count, edges, claims, expiring)
 			}
-			return errors.Join(countMind(v), checkIndexed(v, 1))
+			return errors.Join(countMind(v), checkIndexed(v, 1), checkIndexed(v, 2), checkControl(v))
 		})
 		must(t, err)
 	}

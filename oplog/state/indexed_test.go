@@ -245,7 +245,9 @@ func checkMemories(v *View, db oplog.DB) error {
 			}
 		}
 		if m.By != "" && m.Status == oplog.Active && !m.ExpiredAt(v.Time().Time()) {
-			if by, ok := memoryByRID(v.txn, db, m.By); ok && by.Status == oplog.Tombstoned { // an import may lack it
+			by, _ := memoryByRID(v.txn, db, m.By)
+			if c, _ := v.Conflict(db, string(v.get(tConflictPair, db, pairKey(m.RID, m.By)))); c.Strategy == oplog.Superseded &&
+				c.Winner == m.By && by != nil && by.Status == oplog.Tombstoned { // an import may lack what superseded it
 				fail(m, "it is superseded by none")
 			}
 		}

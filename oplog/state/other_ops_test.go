@@ -32,7 +32,8 @@ func otherOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 		return &m
 	case 3:
 		m := memory(id("m"))
-		m.Was = &oplog.History{Past: oplog.Past{Revision: uint32(few("revision", 2))},
+		m.Was = &oplog.History{Past: oplog.Past{Revision: uint32(few("revision", 2)), By: rapid.SampledFrom([]string{"", id("m")}).Draw(t, "by"),
+			Status: rapid.SampledFrom([]oplog.Status{oplog.Active, oplog.Active, oplog.Consolidated, oplog.Quarantined}).Draw(t, "status")},
 			Claims: []oplog.StoredClaim{{Claim: oplog.Claim{ID: id("claim"), Src: id("e"), Type: "leads", Dst: id("e"),
 				Polarity: 1, Extractor: "x"}}}}
 		return &m
@@ -77,10 +78,10 @@ func otherOp(t *rapid.T, id func(string) string, at oplog.Time) oplog.Op {
 		}
 		return f
 	}
-	salt := []byte("sixteen or more bytes")
+	salt, made := []byte("sixteen or more bytes"), rapid.SampledFrom([]string{"", "x", "y", "z"}).Draw(t, "made")+id("m")
 	return rapid.SampledFrom([]oplog.Op{
-		&oplog.Purge{RIDs: []string{id("m")}, Salt: salt, At: at},
-		&oplog.Purge{RIDs: []string{id("m")}, Past: []uint32{0}, Salt: salt, At: at},
+		&oplog.Purge{RIDs: []string{id("m"), made}, Salt: salt, At: at},
+		&oplog.Purge{RIDs: []string{made}, Past: []uint32{0}, Salt: salt, At: at},
 		&oplog.Purge{Claims: []string{id("claim")}, Salt: salt, At: at},
 		&oplog.Purge{Name: oplog.NameHash(salt, id("e")), Salt: salt, At: at},
 	}).Draw(t, "for good")
