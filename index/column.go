@@ -16,7 +16,7 @@ type column struct {
 	now      atomic.Pointer[mutable] // the row after reinforcement; nil: the row as it was stored
 	updated  int64                   // when the memory was changed last, as it was stored
 	seq      oplog.Seq
-	revision uint32
+	revision uint32 // see textVersion
 }
 
 // mutable holds the numbers of a memory that change while its text stays.

@@ -128,7 +128,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 			}
 			d.bySeq.set(m.Seq, 0)
 			continue
-		case known && d.columnAt(old).revision == m.Revision:
+		case known && d.columnAt(old).revision == textVersion(m):
 			d.markRow(old)
 			d.columnAt(old).update(m)
 			rows := d.cols.view()
@@ -145,7 +145,7 @@ func (d *database) put(ctx context.Context, changes []change) error {
 		}
 		row := d.add(w, old, known)
 		if !w.onDisk {
-			add = append(add, w.doc.As(row, group(m.Namespace), text.Tag{Number: uint64(m.Seq), Revision: m.Revision}))
+			add = append(add, w.doc.As(row, group(m.Namespace), text.Tag{Number: uint64(m.Seq), Revision: textVersion(m)}))
 		}
 	}
 	if d.facets.attributes.sweep(d.cols.view()) {
@@ -225,7 +225,7 @@ func group(namespace string) uint32 {
 func (d *database) fillColumn(col *column, w *prepared) {
 	m := w.m
 	d.namespace(m.Namespace)
-	col.seq, col.revision, col.updated = m.Seq, m.Revision, int64(m.Updated)
+	col.seq, col.revision, col.updated = m.Seq, textVersion(m), int64(m.Updated)
 	col.Row = rank.Row{RID: rank.MakeRID(m.RID), Created: int64(m.Created), Accessed: int64(m.Accessed),
 		Importance: m.Importance, HalfLife: m.HalfLife,
 		Length: w.length, Speaker: d.intern(speaker(m)), Asks: strings.HasSuffix(strings.TrimSpace(m.Text), "?"),

@@ -17,11 +17,11 @@
 //
 //	DIR/checkpoint                             which files below are the last checkpoint, and at which index of the log
 //	DIR/<database>-<generation>/identity.json  which database's texts these are: cluster, database, when it was made
-//	DIR/<database>-<generation>/text/          package text; each row is tagged with its memory's sequence number and revision
+//	DIR/<database>-<generation>/text/          package text; each row is tagged with its memory's sequence number and textVersion
 //	DIR/<database>-<generation>/rows-*         pieces of the checkpoint: columns, vectors, attributes, sessions (piece.go)
 //
 // Open loads the checkpoint and reads from the state only the memories that the retained log touched after it. A
-// memory's text at a revision never changes, so a row on disk whose tag the checkpoint or the state confirms is not
+// memory's text never changes at a textVersion, so a row on disk whose tag the checkpoint or the state confirms is not
 // analysed again; unconfirmed rows are deleted, and rows that the text index lost are analysed again. Without a
 // checkpoint that the retained log continues, Open reads the whole state. The disk may be behind or ahead of the
 // state, by a crash or otherwise: the answers are the same. Every section of a file has a checksum (sections.go); a

@@ -17,6 +17,10 @@ type change struct {
 // hasNoRow reports whether a memory has no row: it was forgotten, or is not searchable.
 func (c *change) hasNoRow() bool { return c.m.Status == oplog.Tombstoned || !c.m.Indexed() }
 
+// textVersion returns a number that grows with each revision of a memory. Its revision alone does not: an undo of a merge
+// or a split takes back the revision that these made, and a later correction has the same number again.
+func textVersion(m *oplog.Memory) uint32 { return m.Revision + 2*uint32(len(m.Undone)) }
+
 // A prepared change has been analysed and quantised, without a lock.
 type prepared struct {
 	change
@@ -46,7 +50,7 @@ func (d *database) prepare(changes []change) (work []prepared, replaced bool) {
 		if c.hasNoRow() {
 			continue
 		}
-		if known && d.columnAt(old).revision == c.m.Revision {
+		if known && d.columnAt(old).revision == textVersion(c.m) {
 			if store := d.vectors.Load(); len(c.vec) > 0 && (store == nil || !store.Has(old)) {
 				fresh = append(fresh, i)
 			}
@@ -55,7 +59,7 @@ func (d *database) prepare(changes []change) (work []prepared, replaced bool) {
 		replaced = replaced || known
 		work[i].attributes, _ = filter.Attributes(c.m.Attributes) // they were checked before they were stored
 		fresh, added = append(fresh, i), append(added, i)
-		if a, ok := d.adopted[c.m.Seq]; ok && a.revision == c.m.Revision {
+		if a, ok := d.adopted[c.m.Seq]; ok && a.revision == textVersion(c.m) {
 			work[i].onDisk, work[i].row, work[i].length = true, a.row, a.length
 			delete(d.adopted, c.m.Seq)
 			continue

@@ -47,7 +47,6 @@ func applyTakeBack(a *entryTxn, op *oplog.TakeBack) oplog.Result {
 		r.Rows = append(r.Rows, m.RID)
 	}
 	for _, m := range sources {
-		m.Undone = append(m.Undone, wentInto(m)...) // op.Made lacks parts that were forgotten before
 		if taken := a.unmerge(m, op.At); taken != nil {
 			rejectFound(oplog.ErrPathTaken, taken, true)
 		}
@@ -79,6 +78,7 @@ func (a *entryTxn) unmerge(m *oplog.Memory, at oplog.Time) (taken *oplog.Memory)
 		noted, _ = read[oplog.Revision](a.txn, tRevision, a.db, revisionKey(m.Seq, m.Revision-1))
 	}
 	merged := m.Updated
+	m.Undone = append(m.Undone, wentInto(m)...) // all of them: also parts that were forgotten before
 	m.Status, m.Into, m.Split, m.Updated = oplog.Active, "", nil, at
 	if noted.Until == merged {
 		m.Importance = noted.Importance
