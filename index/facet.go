@@ -36,6 +36,7 @@ func newFacets() *facets {
 	f := &facets{number: map[facet]uint32{}}
 	f.list.Store(new([]*facet))
 	f.members.Store(new([]*members))
+	f.of(facet{status: oplog.Tombstoned}) // rows that were dead when a checkpoint was written have the number 0
 	return f
 }
 

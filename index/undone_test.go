@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cairndb/cairn/index"
 	"github.com/cairndb/cairn/oplog"
 )
 
@@ -39,5 +40,23 @@ func TestACorrectionAfterAnUndo(t *testing.T) {
 				t.Errorf("the former text finds %v", got)
 			}
 		})
+	}
+}
+
+// TestNoMemoryIsLeft: an index whose memories are all forgotten answers each question after a restart, also one that
+// counts what its filters leave.
+func TestNoMemoryIsLeft(t *testing.T) {
+	t.Parallel()
+	r, l := openReplica(t), newLog(t)
+	l.add(1, remember("a", "the harbor opens at dawn"))
+	l.add(1, &oplog.Forget{RID: "a", At: oplog.At(now)})
+	r.apply(l.records, 1)
+	r.settle()
+	r.reopen()
+	for _, q := range []index.Query{{Text: "harbor", K: 5}, {K: 5}, {Text: "harbor", K: 5, Explain: true, Filter: index.Filter{Namespace: "default"}},
+		{K: 5, Explain: true, Filter: index.Filter{Domain: "work", Consolidated: true}}} {
+		if got := r.ask(q); len(got) > 0 {
+			t.Errorf("%+v finds %d", q, len(got))
+		}
 	}
 }
