@@ -105,7 +105,7 @@ func TestAKeyOfAnExpiredMemoryIsTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, l := openReplica(t), newLog(t)
 			m, o := remember("holder", "the harbor opens at dawn"), remember("other", other)
-			m.Path, m.Expires = "/k", l.at(4)
+			m.Path, m.Expires = "/k", l.timeAfter(4)
 			l.add(1, m)
 			l.add(1, o)
 			for range 5 { // entries of another kind move the log's time

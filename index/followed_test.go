@@ -145,7 +145,7 @@ func (w *smallWorld) memory() *oplog.Remember {
 		m.Was = &oplog.History{Past: oplog.Past{Revision: 1, By: w.some()}}
 	}
 	if w.IntN(3) == 0 {
-		m.Expires = w.log.at(5 + w.IntN(20))
+		m.Expires = w.log.timeAfter(5 + w.IntN(20))
 	}
 	if w.IntN(3) == 0 {
 		m.Session = []string{"s1", "s2"}[w.IntN(2)]

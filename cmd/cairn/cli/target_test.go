@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
 )
 
 func TestWhereTheTokenComesFrom(t *testing.T) {
