@@ -115,7 +115,7 @@ func TestAConditionInOneWord(t *testing.T) {
 	}
 	c = cairntest.Command(t.Context(), "status", "--home", a.Line.Home)
 	c.Env = append(c.Env, "CAIRN_ENDPOINTS="+p.Line.HTTP, "CAIRN_TOKEN_FILE="+tokenFile)
-	if dead, err := c.CombinedOutput(); err == nil || !strings.Contains(string(dead), "check that the node is running") {
+	if dead, err := c.CombinedOutput(); err == nil || !strings.Contains(string(dead), "start the node of the home "+a.Line.Home) {
 		t.Errorf("status of a node that is dead: %v, %s", err, dead)
 	}
 }
