@@ -73,7 +73,7 @@ sift_transcripts = %q
 		}
 		return out
 	}
-	if out := run(0, "backfill"); !strings.Contains(out, "transcripts: 1; captured: 1; there already: 0; left out: 0\n") {
+	if out := run(0, "backfill"); !strings.Contains(out, "transcripts: 1; captured: 1; skipped: 0 (0 there already)\n") {
 		t.Errorf("backfill: %s", out)
 	}
 	if out := run(0, "search", "giraffe"); !strings.HasPrefix(out, "#1  ") || !strings.Contains(out, "[Bash] Ran make giraffe: ok") {

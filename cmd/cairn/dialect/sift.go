@@ -85,7 +85,7 @@ var siftVerbs = []siftVerb{
 			f.Int("per-transcript", 0, "read at most this many calls of each")
 			f.Bool("all", false, "transcripts of every project, not only of this one")
 		},
-		template: "transcripts: {{.files}}; captured: {{.captured}}; there already: {{.skippedDuplicate}}; left out: {{.skipped}}" +
+		template: "transcripts: {{.files}}; captured: {{.captured}}; skipped: {{.skipped}} ({{.skippedDuplicate}} there already)" +
 			`{{if ne (print .broken) "0"}}; lines that could not be read: {{.broken}}{{end}}` +
 			`{{if ne (print .errors) "0"}}; failed: {{.errors}}{{with .firstError}}: {{.}}{{end}}{{end}}{{"\n"}}`}},
 	{verb: verb{use: "import DIR", short: "Import what an earlier daemon stored of this workspace in DIR (its ~/.siftcoder)",
