@@ -17,7 +17,7 @@
 //
 //	DIR/checkpoint                             which files below are the last checkpoint, and at which index of the log
 //	DIR/<database>-<generation>/identity.json  which database's texts these are: cluster, database, when it was made
-//	DIR/<database>-<generation>/text/          package text; each row is tagged with its memory's sequence number and textVersion
+//	DIR/<database>-<generation>/text/          package text; rows tagged with sequence number and textVersion
 //	DIR/<database>-<generation>/rows-*         pieces of the checkpoint: columns, vectors, attributes, sessions (piece.go)
 //
 // Open loads the checkpoint and reads from the state only the memories that the retained log touched after it. A

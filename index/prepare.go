@@ -17,8 +17,8 @@ type change struct {
 // hasNoRow reports whether a memory has no row: it was forgotten, or is not searchable.
 func (c *change) hasNoRow() bool { return c.m.Status == oplog.Tombstoned || !c.m.Indexed() }
 
-// textVersion returns a number that grows with each revision of a memory. Its revision alone does not: an undo of a merge
-// or a split takes back the revision that these made, and a later correction has the same number again.
+// textVersion returns a number that grows with each revision of a memory. Its revision alone does not: an undo of a
+// merge or a split takes back the revision that these made, and a later correction has the same number again.
 func textVersion(m *oplog.Memory) uint32 { return m.Revision + 2*uint32(len(m.Undone)) }
 
 // A prepared change has been analysed and quantised, without a lock.

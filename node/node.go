@@ -154,8 +154,8 @@ func ignoreClosed(err error) error {
 }
 
 // openState opens the state and creates the service. A state that cannot be read is moved aside, kept and logged; the
-// node starts empty, and the leader or the newest snapshot brings it up to date. older means that the home
-// has no token, as homes of older versions.
+// node starts empty, and the leader or the newest snapshot brings it up to date. older means that the home has no
+// token, as homes of older versions.
 func (n *Node) openState(older bool) (err error) {
 	path := filepath.Join(n.cfg.Home, home.StateDir)
 	if err := home.Usable(n.cfg.Home); err != nil {

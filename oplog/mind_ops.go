@@ -14,6 +14,9 @@ const (
 	Dismiss  = "dismiss"
 )
 
+// Strategies lists the strategies of Resolve.
+var Strategies = []string{KeepA, KeepB, KeepBoth, MergeAB, Dismiss}
+
 // How conflicts end without a Resolve.
 const (
 	Superseded = "superseded" // the winner says what holds now

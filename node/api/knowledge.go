@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// The knowledge graph of @modelcontextprotocol/server-memory, as this server stores it. An entity is a folder of keys in
-// its own namespace, with a memory for its type and one for each observation, so that recall finds each observation by
-// its words. Relations are stored like all others.
+// The knowledge graph of @modelcontextprotocol/server-memory, as this server stores it. An entity is a folder of keys
+// in its own namespace, with a memory for its type and one for each observation, so that recall finds each observation
+// by its words. Relations are stored like all others.
 const (
 	GraphNamespace = "server-memory"
 	GraphFolder    = "/graph"

@@ -29,8 +29,8 @@ const (
 	Stop     Scope = "stop"     // stops the node
 )
 
-// A Bound says what an operation does for a token that is bound to namespaces. For every operation, the values of fields
-// with the tag names must belong to these namespaces.
+// A Bound says what an operation does for a token that is bound to namespaces. For every operation, the values of
+// fields with the tag names must belong to these namespaces.
 type Bound uint8
 
 // The kinds of operations for a bound token. A row without a kind is rejected for it.

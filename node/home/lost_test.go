@@ -27,8 +27,8 @@ func TestLostRecordsAreNamedAfterACrash(t *testing.T) {
 	}
 }
 
-// TestLostRecordsOutliveEncryption checks that the records of a log that was moved aside can still be read after the home
-// was encrypted.
+// TestLostRecordsOutliveEncryption checks that the records of a log that was moved aside can still be read after the
+// home was encrypted.
 func TestLostRecordsOutliveEncryption(t *testing.T) {
 	t.Parallel()
 	cfg := fill(t, soleNodeConfig(t))

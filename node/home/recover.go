@@ -116,9 +116,9 @@ func Restore(ctx context.Context, cfg Config, dir string, to archive.Target) (at
 	return at, placeRestored(cfg.Dir)
 }
 
-// forgetFiles removes the notes about the state and the log that a home had before. They are wrong about restored files:
-// the next start would move those aside, or miss purged bytes in them. The list of skipped records stays: it has their
-// digests.
+// forgetFiles removes the notes about the state and the log that a home had before. They are wrong about restored
+// files: the next start would move those aside, or miss purged bytes in them. The list of skipped records stays: it has
+// their digests.
 func forgetFiles(cfg Config) error {
 	return errors.Join(clearNotes(cfg), removeIfExists(cfg.Dir, RebuildFile, rebuildingFile, erasedFile))
 }

@@ -2,9 +2,9 @@ package field
 
 import "strings"
 
-// Nearest returns the name most similar to an unknown one, or blank. Its edit distance is at most two, and about
-// a third of the name's length; among equally near names it prefers one with the same first letter. If none is near, it
-// returns the only name that begins or ends with the unknown one, such as new_text for text.
+// Nearest returns the name most similar to an unknown one, or blank. The edit distance is at most two, and at most about
+// a third of the unknown name's length. Among equally near names it prefers one with the same first letter. If none is
+// near, it returns the only name that begins or ends with the unknown one, such as new_text for text.
 func Nearest(name string, names []string) (best string) {
 	near := 3
 	alike := func(n string) bool { return n != "" && name != "" && n[0] == name[0] }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/cmd/cairn/cli"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/wire/field"
 )
 
@@ -73,7 +74,7 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 		flagNames: idempotencyFlag, message: "deleted"},
 	{use: "keys [PREFIX]", short: "List the keys below a folder", op: api.ListKeys.Op, args: []string{"prefix"},
 		rowsField: "keys", columns: []string{"key", "rid", "revision", "bytes", "updated_at"},
-		example: "  cairn keys /prefs --depth 1"},
+		rowOptions: rowOptions{fullColumns: []string{"memory"}}, example: "  cairn keys /prefs --depth 1"},
 	{use: "batch STEPS", short: "Read and write keys in one atomic step, given as JSON", op: api.Batch.Op,
 		args: []string{"steps"}, flagNames: idempotencyFlag, rowsField: "results", columns: []string{"key", "found", "changed", "rid", "revision"},
 		example: `  cairn batch '[{"op":"get","key":"/a"},{"op":"put","key":"/b","memory":{"text":"Ada likes tea"},"if_absent":true}]'`},
@@ -212,27 +213,27 @@ would be erased and asks first. Name memories by ids, --prefix, --filter or --en
 
 // checkStrategy makes an unknown strategy of conflicts resolve a usage error, and completes the known ones.
 func checkStrategy(_ *cli.Streams, c *cobra.Command, _ *cli.Target) {
-	strategies, resolve := []string{"keep_a", "keep_b", "keep_both", "merge", "dismiss"}, c.RunE
+	resolve := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if !slices.Contains(strategies, args[1]) {
-			return cli.Usagef("STRATEGY: want one of %s, got %q", strings.Join(strategies, ", "), args[1])
+		if !slices.Contains(oplog.Strategies, args[1]) {
+			return cli.Usagef("STRATEGY: want one of %s, got %q", strings.Join(oplog.Strategies, ", "), args[1])
 		}
 		return resolve(c, args)
 	}
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
-			return strategies, cobra.ShellCompDirectiveNoFileComp
+			return oplog.Strategies, cobra.ShellCompDirectiveNoFileComp
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// adviseActive adds a hint when the client has an active session already.
+// adviseActive adds a hint when the client has an active session already. With --session, the id may be what is taken.
 func adviseActive(_ *cli.Streams, c *cobra.Command, _ *cli.Target) {
 	start := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		err := start(c, args)
-		if e, ok := errors.AsType[*cli.HTTPError](err); ok && e.Status == http.StatusConflict {
+		if e, ok := errors.AsType[*cli.HTTPError](err); ok && e.Status == http.StatusConflict && !c.Flags().Changed("session") {
 			return cli.Hint(err, "`cairn sessions list --active` shows it: end it with `cairn sessions end`, or name another client with --client-id")
 		}
 		return err

@@ -47,10 +47,12 @@ type verb struct {
 	extend func(*cli.Streams, *cobra.Command, *cli.Target) // customizes the command; nil: no change
 }
 
-// rowOptions selects which rows one call of a verb requests, and how they are printed.
+// rowOptions selects which rows a call of a verb requests, and how they are printed.
 type rowOptions struct {
 	idsOnly bool // set by --quiet
 	maxRows int  // 0: no limit
+
+	fullColumns []string // further columns with --full
 }
 
 // An alternative is an operation that replaces the verb's own when its flag is given.
@@ -156,8 +158,8 @@ func (v verb) arguments() string {
 // execute executes the operation and prints the answer.
 func (v verb) execute(ctx context.Context, s *cli.Streams, t *cli.Target, given Given) error {
 	v.maxRows = v.limit(given)
-	if full := given["full"]; v.op == api.ListKeys.Op && len(full) > 0 && full[0] == "true" {
-		v.columns = append(slices.Clone(v.columns), "memory")
+	if slices.Equal(given["full"], []string{"true"}) {
+		v.columns = slices.Concat(v.columns, v.fullColumns)
 	}
 	if v.idempotent {
 		return t.With(ctx, func(ctx context.Context, cl *client.Client) error {

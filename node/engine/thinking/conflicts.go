@@ -105,14 +105,12 @@ func sentence(subject, relation, object string) string {
 	return subject + " " + strings.ReplaceAll(relation, "_", " ") + " " + object
 }
 
-var strategies = map[string]bool{oplog.KeepA: true, oplog.KeepB: true, oplog.KeepBoth: true, oplog.MergeAB: true, oplog.Dismiss: true}
-
 // checkResolution rejects invalid resolutions, with the error texts that clients match.
 func checkResolution(q *api.ResolveRequest) error {
 	switch {
 	case q.Strategy == "":
 		return oplog.Errorf(oplog.Invalid, "missing 'strategy'")
-	case !strategies[q.Strategy]:
+	case !slices.Contains(oplog.Strategies, q.Strategy):
 		return oplog.Errorf(oplog.Invalid, "sync error: unknown resolution strategy: %s", q.Strategy)
 	case q.Strategy == oplog.MergeAB && strings.TrimSpace(q.NewText) == "":
 		return oplog.Errorf(oplog.Invalid, "sync error: merge strategy requires new_text")
