@@ -34,19 +34,24 @@ func earlierExpiry(expires, bound oplog.Time) oplog.Time {
 	return expires
 }
 
+// consentRest is how long a consent counts after it was given, even if it has ended: the holder of a token that may only
+// read would otherwise give and end consents until their audit rows displace all others.
+const consentRest oplog.Time = 24 * 3600 * 1e6
+
 func applyConsent(a *entryTxn, op *oplog.Consent) oplog.Result {
 	by, ok := read[oplog.Token](a.txn, tToken, 0, []byte(op.By))
 	rejectIf(!ok || tokenEnded(by, op.Token.At), oplog.ErrNoToken)
 	rejectf(a.exists(tConsent, 0, []byte(op.By)), oplog.Denied, "a token made by consent gives no consent")
-	live := uint32(0)
+	counted := uint32(0)
 	for _, t := range a.consentsOf(op.By) {
-		if tokenEnded(t, op.Token.At) {
+		if tokenEnded(t, op.Token.At) && t.Created+consentRest <= op.Token.At {
 			a.forgetConsent(op.By, t.Hash)
 			continue
 		}
-		live++
+		counted++
 	}
-	rejectf(live >= op.Most, oplog.OverQuota, "this token has given %d consents: end one with `cairn token revoke`", op.Most)
+	rejectf(counted >= op.Most, oplog.OverQuota,
+		"this token has given %d consents that are valid or less than a day old: end older ones with `cairn token revoke`, or wait", op.Most)
 	made := op.Token
 	made.Expires = earlierExpiry(made.Expires, by.Expires)
 	r := a.createToken(&made, op.Spaces)

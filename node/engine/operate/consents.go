@@ -10,7 +10,8 @@ import (
 	"github.com/cairndb/cairn/oplog"
 )
 
-// maxConsents bounds the valid consents of a token, and so the rows that its holder can create.
+// maxConsents bounds the consents of a token that are valid or of the last day, and so the rows that its holder can
+// create.
 const maxConsents = 100
 
 // GiveConsent creates the token of an OAuth client. No client can send the token itself, because its hash is random.
