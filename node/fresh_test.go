@@ -44,7 +44,8 @@ func TestEveryReadWaitsForAnIndex(t *testing.T) {
 					}
 				}
 			}
-			if status, out := w.send(op.Method(), url, body); status != http.StatusPreconditionFailed || out["code"] != "replica_behind" {
+			if status, out := w.send(op.Method(), url, body); status != http.StatusPreconditionFailed || out["code"] != "replica_behind" ||
+				out["log_end"] == nil {
 				t.Errorf("%s over HTTP: %d %v", op.Name, status, out)
 			}
 			mu.Lock()
@@ -54,7 +55,7 @@ func TestEveryReadWaitsForAnIndex(t *testing.T) {
 	}
 	all.Go(func() {
 		if status, out := w.send("GET", fmt.Sprintf("/v1/stats?consistency=linearizable&min_index=%d", later),
-			nil); status != http.StatusPreconditionFailed || out["code"] != "replica_behind" {
+			nil); status != http.StatusPreconditionFailed || out["code"] != "replica_behind" || out["log_end"] == nil {
 			t.Errorf("linearizable, and at an index: %d %v", status, out)
 		}
 	})

@@ -176,7 +176,7 @@ func (tr *transcript) expand(s string) string {
 }
 
 // volatile are the keys whose values differ in each run.
-var volatile = regexp.MustCompile(`^(at|log_index|signature|node_key|node_files_hold|size|sha256|.*_at|.*_at_iso|last_access|index|.*_index|lag_seconds|clock_offset_ms|disk_bytes|tables|unmerged_bytes|score|confidence|time|uptime_secs|latency_ms|duration_ms|duration_secs|` +
+var volatile = regexp.MustCompile(`^(at|log_index|log_end|signature|node_key|node_files_hold|size|sha256|.*_at|.*_at_iso|last_access|index|.*_index|lag_seconds|clock_offset_ms|disk_bytes|tables|unmerged_bytes|score|confidence|time|uptime_secs|latency_ms|duration_ms|duration_secs|` +
 	`hash|hash_prefix|state_hash|log_time|token|cluster_id|addr|wire|http|leader_addr|leader_http|first_seen|last_seen|last_seen_iso|last_maintenance|digest|urgency|per_day|last_confirmed|until|depth|` +
 	`why_retrieved|entities|tokens|consolidation_count|conflicts_found|patterns_new|patterns_updated|personality_updated|operations|access_count|still_held_by|cursor)$`)
 

@@ -83,7 +83,7 @@ func TestHTTPMirror(t *testing.T) {
 		{"GET", "/peers/list?prefix=0", "", `{"kind":"peer_list","peers":[]`}, // no key has this prefix, because base58 has no 0
 		{"GET", "/memory/recent?consistency=linearizable&min_index=1", "", `{"kind":"memories","records":[{"id"`},
 		{"GET", "/memory/recent?min_index=1099511627776", "",
-			`{"kind":"error","message":"memory: replica behind: this node is at log index`},
+			`{"kind":"error","message":"memory: replica behind: the cluster's log ends at log index`},
 		{"POST", "/peers/purge", `{"before_ms":1}`, `{"kind":"peers_purged","purged":0}`},
 		{"POST", "/peers/revoke", `{"token_prefix":"000000"}`, `{"kind":"peer_revoked","outcome":{"type":"not_found"}}`},
 		{"POST", "/memory/purge", `{"before_ms":1}`, `{"kind":"memory_purged","purged":0}`},

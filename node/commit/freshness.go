@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/cairndb/cairn/node/api"
@@ -30,6 +31,19 @@ func RequestedFreshness(f api.Fresh) Freshness {
 // maxFreshWait bounds how long a read waits for freshness when its context does not.
 const maxFreshWait = 10 * time.Second
 
+// usualLag is how long a follower may take to reach a write that the leader has acknowledged. A read that waits longer
+// for its index asks the leader whether there is such an index.
+const usualLag = 250 * time.Millisecond
+
+// A PastEndError rejects a read at an index past the end of the cluster's log: the index is of another cluster, or of
+// this one before it was restored from a backup. It would wait until other writes have filled the log.
+type PastEndError struct{ Index, End oplog.Index }
+
+func (e *PastEndError) Error() string {
+	return fmt.Sprintf("the cluster's log ends at log index %d, before %d: that is of another cluster or from before a restore",
+		e.End, e.Index)
+}
+
 // Fresh waits until this node may answer a read.
 func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	if f == Stale {
@@ -39,15 +53,30 @@ func (l *Log) Fresh(ctx context.Context, f Freshness) error {
 	defer cancel()
 	at := f.Index
 	if f.Linearizable {
-		acknowledged, err := l.readIndex(ctx)
-		if at = max(at, acknowledged); err != nil {
+		end, err := l.readIndex(ctx)
+		if err != nil {
 			return &oplog.Error{Kind: oplog.Unavailable, Text: l.whyUnconfirmed(f), Err: err}
+		}
+		if at > end {
+			return &PastEndError{at, end}
+		}
+		at = end
+	} else if l.lags(ctx, at) {
+		if end, err := l.readIndex(ctx); err == nil && at > end {
+			return &PastEndError{at, end}
 		}
 	}
 	if err := l.WaitIndexed(ctx, at); err != nil {
 		return oplog.Errorf(oplog.Unavailable, "this node is at log index %d and has not reached %d", l.Indexed(), at)
 	}
 	return nil
+}
+
+// lags reports whether this node takes longer than usual to reach an index.
+func (l *Log) lags(ctx context.Context, at oplog.Index) bool {
+	ctx, cancel := context.WithTimeout(ctx, usualLag)
+	defer cancel()
+	return l.WaitIndexed(ctx, at) != nil
 }
 
 // whyUnconfirmed returns the error text of a read whose index could not be confirmed with a leader.

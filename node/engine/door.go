@@ -11,6 +11,7 @@ import (
 	"github.com/cairndb/cairn/node/reads"
 	"github.com/cairndb/cairn/oplog"
 	"github.com/cairndb/cairn/oplog/state"
+	"github.com/cairndb/cairn/wire/field"
 	"github.com/cairndb/cairn/wire/large"
 )
 
@@ -166,7 +167,11 @@ func (s *Service) await(ctx context.Context, c api.Caller, request any) error {
 	}
 	err := s.commit.Fresh(ctx, wanted)
 	if err != nil && wanted.Index > 0 {
-		return &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}
+		refused := &api.Refusal{Code: "replica_behind", Err: oplog.Errorf(oplog.Unavailable, "replica behind: %s", err)}
+		if past, ok := errors.AsType[*commit.PastEndError](err); ok {
+			refused.More = map[string]any{"log_end": field.Token(past.End)}
+		}
+		return refused
 	}
 	if err == nil {
 		s.observeStage("fresh", start)

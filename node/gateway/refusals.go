@@ -33,7 +33,7 @@ var documentedErrors = []documentedError{
 	{"conflict", "409", "The request conflicts with what is stored.",
 		[]string{"conflict", "precondition_failed", "key_taken", "revision_conflict", "skill_exists", "version_upgrade"},
 		"Error", func(op *api.Op) bool { return needsToken(op) && hasBody(op) }},
-	{"behind", "412", "This node has not applied the log up to min_index.", []string{"replica_behind"}, "Error", func(op *api.Op) bool {
+	{"behind", "412", "This node has not applied the log up to min_index. With log_end the cluster's log ends there, before min_index, which is of another cluster or from before a restore: leave it out.", []string{"replica_behind"}, "Error", func(op *api.Op) bool {
 		return slices.ContainsFunc(op.InQuery(), func(f field.Field) bool { return f.Name == "min_index" })
 	}},
 	{"too_large", "413", "The body is too large.", []string{"too_large"}, "Error", hasBody},

@@ -56,6 +56,22 @@ func (c *Client) noteWrite(index field.Token) {
 	c.index = max(c.index, index)
 }
 
+// forgetPastEnd reports whether a node rejected a read because the cluster's log ends before its index, as after a
+// restore from a backup. It forgets the position of this client's own writes if that is past the end too: later reads
+// would wait for it in vain.
+func (c *Client) forgetPastEnd(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.details().LogEnd == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.index > *e.details().LogEnd {
+		c.index = 0
+	}
+	return true
+}
+
 // Index returns the log position of this client's latest write; 0 if it has written nothing. If another client sends
 // it as wire.Recall.MinIndex, the answer reflects that write or is an error.
 func (c *Client) Index() field.Token {
@@ -141,6 +157,7 @@ func (c *Client) RecallEach(ctx context.Context, q wire.Recall, each func(wire.R
 			}
 		}
 	}
+	c.forgetPastEnd(err)
 	return end, err
 }
 

@@ -54,6 +54,8 @@ type errorDetails struct {
 	Unknown bool  `json:"unknown_outcome"` // the server does not know the write's outcome
 	Millis  int64 `json:"retry_after_ms"`
 	TLS     bool  `json:"tls"`
+
+	LogEnd *field.Token `json:"log_end"` // the cluster's log ends here, before the min_index of a read
 }
 
 func (e *Error) details() (d errorDetails) {
@@ -259,6 +261,8 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 				pause = firstPause
 			}
 			err = refused.err
+		case c.forgetPastEnd(err):
+			return err
 		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
 		case errors.As(err, &e) && !e.details().Unknown:
 			return unsure(err) // the server's final answer

@@ -375,6 +375,45 @@ func TestAnAnswerThatCannotBeReadIsFinal(t *testing.T) {
 	}
 }
 
+// TestWritesThatARestoreLost: a client that reads its own writes is told once that the cluster's log ends before them,
+// and then reads what there is.
+func TestWritesThatARestoreLost(t *testing.T) {
+	t.Parallel()
+	p := serve(t, func(s *session, f wire.Frame) bool {
+		var q wire.Recall
+		switch {
+		case f.Op == wire.OpRemember:
+			s.send(f, wire.OpRememberOK, &wire.RememberOK{RID: "r", Index: 9})
+		case wire.Unpack(f, &q, wire.MaxPlainClient) == nil && q.MinIndex > 4:
+			s.send(f, wire.OpError, &wire.Error{Code: wire.CodeNoQuorum, Message: "replica behind", Details: wire.JSON(`{"log_end":"4"}`)})
+		default:
+			s.send(f, wire.OpRecallEnd, &wire.RecallEnd{})
+		}
+		return true
+	})
+	ctx := suite.Context(t)
+	for name, recall := range map[string]func(*client.Client) error{
+		"Recall": func(c *client.Client) error { _, _, err := c.Recall(ctx, wire.NewRecall("x")); return err },
+		"RecallEach": func(c *client.Client) error {
+			_, err := c.RecallEach(ctx, wire.NewRecall("x"), func(wire.RecallResult) error { return nil })
+			return err
+		},
+	} {
+		cfg := configOf([]*peer{p})
+		cfg.OwnWrites = true
+		c := dialWith(t, cfg)
+		if _, err := c.Remember(ctx, wire.NewRemember("x")); err != nil || c.Index() != 9 {
+			t.Fatal(err, c.Index())
+		}
+		if err := recall(c); !client.IsCode(err, wire.CodeNoQuorum) || c.Index() != 0 {
+			t.Errorf("%s: %v, index %d", name, err, c.Index())
+		}
+		if err := recall(c); err != nil {
+			t.Errorf("%s again: %v", name, err)
+		}
+	}
+}
+
 // TestWatchGoesOn: if the connection breaks within the events of a log record, the remaining events are delivered,
 // and none twice.
 func TestWatchGoesOn(t *testing.T) {

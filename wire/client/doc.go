@@ -35,7 +35,8 @@
 // # Consistency
 //
 // A read reflects what the connected node has applied. After a switch to another node, a client may not see its own
-// writes. With Config.OwnWrites every read requires them (min_index), and Index passes them to another client.
+// writes. With Config.OwnWrites every read requires them (min_index), and Index passes them to another client. After
+// a restore from an older backup one read says that the cluster's log ends before them; later reads do without.
 //
 // # Events
 //

@@ -249,6 +249,11 @@ export class Client {
     if (status === 503 && error.body && !error.body.error) return { answer: error.body }; // health: the node says that it cannot serve
     if (status === 401 && (await this.#changedToken(token))) return { error, meaning: notTaken, stay: true };
     if (status === 429 && code && !response.headers.has("Retry-After")) return { error, meaning: final }; // over a quota: it will be so again
+    const end = error.body?.log_end; // min_index is past it, as after a restore from a backup
+    if (end !== undefined) {
+      if (this.index && later(this.index, end)) this.index = "";
+      return { error, meaning: final };
+    }
     if (status === 307 || status === 412 || status === 429 || (status === 503 && code)) {
       return {
         error,

@@ -281,6 +281,11 @@ class Client(Operations):
             raise Failure(error, stay=True)
         if status == 429 and error.code and after is None:
             raise Failure(error, final=True)  # over a quota: it will be so again
+        if "log_end" in said:  # min_index is past it, as after a restore from a backup
+            with self._cluster.lock:
+                if int(self._cluster.index or 0) > int(said["log_end"]):
+                    self._cluster.index = ""
+            raise Failure(error, final=True)
         if status in (307, 412, 429) or status == 503 and error.code:
             raise Failure(error, leader=self._cluster.leader_in(said, at), stay=status == 429)
         raise Failure(error, final=status < 502, taken=status >= 502)

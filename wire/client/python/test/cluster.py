@@ -53,6 +53,11 @@ def memories():
         cairn.memory("0190a3c2-7d5e-7c1a-9b1e-2f4d6a8c0e12")
     with rejected(status=401):
         Client(endpoints, token="wrong").stats()
+    late = Client(endpoints, **options)
+    late._cluster.index = "1000000000"  # of a write that a restore lost
+    with rejected(status=412, code="replica_behind"):
+        late.stats()
+    assert late.index == "" and late.stats()["active_memories"] == 1
     assert [r["rid"] for r in cairn.recall_each("payments team", top_k=5)] == [rid]
     key = new_key()
     assert cairn.remember("stored once", idempotency_key=key)["rid"] == cairn.remember("stored once", idempotency_key=key)["rid"]

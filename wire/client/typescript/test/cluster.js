@@ -54,6 +54,11 @@ async function memories() {
     code: "memory_not_found",
   });
   await rejects(new Client({ ...options, token: "wrong" }).stats(), { status: 401 });
+  const late = new Client(options);
+  late.index = "1000000000"; // of a write that a restore lost
+  await rejects(late.stats(), { status: 412, code: "replica_behind" });
+  assert.equal(late.index, "");
+  assert.equal((await late.stats()).active_memories, 1);
   const rows = [];
   const each = cairn.recallEach({ query: "payments team", top_k: 5 });
   let step;
