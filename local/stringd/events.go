@@ -36,7 +36,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) error {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return httpErrorf(http.StatusBadRequest, "Webhook body must be non-empty text")
 	}
-	if now, ok := s.agents.byToken(r.PathValue("token")); !ok || now.ID != a.ID { // the token was replaced meanwhile
+	if a, ok = s.agents.byToken(r.PathValue("token")); !ok { // the token was replaced meanwhile
 		return httpErrorf(http.StatusUnauthorized, "Unknown webhook token")
 	}
 	e, err := s.Inbox(a.Agent).Append(string(b), func(e inbox.Event) { s.streams.publish(a.ID, e) })

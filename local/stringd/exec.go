@@ -52,6 +52,9 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, errClientGone):
 		panic(http.ErrAbortHandler) // the client is gone, so there is nobody to answer
 	}
+	if a, err = s.agentNow(x); err != nil {
+		return err
+	}
 	startStream(w)
 	res := s.runAndRelease(x, a, cmd)
 	label, meta := labelOf(cmd), x.state.Meta()
@@ -65,6 +68,18 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) error {
 	out = event(out, "done", struct{}{})
 	_, _ = w.Write(out) // a client that is gone needs no answer
 	return nil
+}
+
+// agentNow returns the agent of a session whose turn the caller has, as it is registered now: it may have been changed
+// or removed while the request was read or waited. If it was removed, the turn and the session end.
+func (s *Server) agentNow(x *session) (agent, error) {
+	a, ok := s.agents.get(x.id.agent)
+	if !ok {
+		x.release()
+		s.sessions.remove(func(y *session) bool { return y == x })
+		return a, httpErrorf(http.StatusUnauthorized, "Unknown agent: %s", x.id.agent)
+	}
+	return a, nil
 }
 
 // startStream sends the headers of an event stream. put sends a piece, and fails if the client has not received it

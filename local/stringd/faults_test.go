@@ -1,14 +1,23 @@
 package stringd_test
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/cairndb/cairn/local/stringd"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestPurgeBeforeTheFirstSecond: a purge before the epoch or an earlier time removes nothing.
@@ -61,5 +70,86 @@ func TestVariablesBesideOthers(t *testing.T) {
 	has(t, string(b), `"PORT": 8080`, `"LIST": [`, `"theme": "dark"`)
 	for i := range topics {
 		has(t, string(b), fmt.Sprintf(`"V%d": "x"`, i))
+	}
+}
+
+// halfSent sends the head of a request and returns when the daemon waits for its body. finish sends the body and
+// returns the answer.
+func (d *daemon) halfSent(path, body string) (finish func() answer) {
+	d.t.Helper()
+	c, err := net.Dial("tcp", d.s.Addr())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close() })
+	in := bufio.NewReader(c)
+	fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nX-Agent-Id: a\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+		path, d.s.Addr(), len(body))
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") {
+		d.t.Fatalf("%q %v", line, err)
+	}
+	return func() answer {
+		d.t.Helper()
+		fmt.Fprint(c, body)
+		_, _ = in.ReadString('\n') // the empty line after 100 Continue
+		res, err := http.ReadResponse(in, nil)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		defer res.Body.Close()
+		b, err := io.ReadAll(res.Body)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		return answer{res.StatusCode, string(b), res.Header}
+	}
+}
+
+// TestAnAgentThatChangesMeanwhile: a command that waited, and an event that was still being sent, go to the agent as
+// it is registered when they are done.
+func TestAnAgentThatChangesMeanwhile(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	shared := filepath.Join(d.dir, "shared")
+	if err := errors.Join(os.Mkdir(shared, 0o700), os.WriteFile(filepath.Join(shared, "plan.md"), []byte("ours"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	allow := func(paths ...string) {
+		b, _ := json.Marshal(map[string]any{"agent_id": "a", "allowed_paths": append([]string{}, paths...)})
+		if a := d.do("POST", "/agents", string(b)); a.status != 200 {
+			t.Fatal(a)
+		}
+	}
+	allow(shared)
+	open := "/open " + filepath.Join(shared, "plan.md")
+	has(t, d.ok("other", open), "ours")
+	release := d.hold("main")
+	got := make(chan outcome, 1)
+	go func() {
+		o, _ := d.tryExec(context.Background(), "main", open)
+		got <- o
+	}()
+	suite.Eventually(t, "queued", func() bool { return d.queued("main") == 1 })
+	allow()
+	release()
+	if o := <-got; o.Code != "FILE_NOT_ALLOWED" {
+		t.Errorf("a path that was taken away while the command waited: %+v", o)
+	}
+
+	event := d.halfSent(d.hook("GET"), "to the new home")
+	moved, _ := json.Marshal(map[string]any{"agent_id": "a", "home": filepath.Join(d.dir, "moved")})
+	d.do("POST", "/agents", string(moved))
+	if a := event(); a.status != 202 {
+		t.Errorf("an event: %d %s", a.status, a.body)
+	}
+	has(t, d.ok("main", "/events"), "## Pending events (1)", "to the new home")
+
+	command := d.halfSent("/exec", `{"cmd":"/info","topic":"late"}`)
+	d.do("DELETE", "/agents/a", "")
+	if a := command(); a.status != 401 || a.body != `{"error":"Unknown agent: a"}` {
+		t.Errorf("a command of an agent that was removed: %d %s", a.status, a.body)
+	}
+	if n := d.queued("late"); n >= 0 {
+		t.Error("the removed agent has a session")
 	}
 }

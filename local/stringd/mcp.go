@@ -267,6 +267,9 @@ func (s *Server) mcpCall(a agent, params json.RawMessage) kit.Object {
 	if !x.tryAcquire() {
 		return toolText(envelope(t.Name, "ERROR(BUSY): Topic "+t.Name+" is executing another command. Retry shortly."), true)
 	}
+	if a, err = s.agentNow(x); err != nil {
+		return toolText(envelope(t.Name, "ERROR(INVALID_TARGET): "+err.Error()), true)
+	}
 	res := s.runAndRelease(x, a, cmd)
 	return toolText(envelope(t.Name, res.Body()), !res.OK())
 }
