@@ -1,6 +1,7 @@
 package stringd_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -30,5 +31,33 @@ func TestAListSaysWhatItLeavesOut(t *testing.T) {
 	}
 	if got := d.ok("main", "/edges heron"); strings.Count(got, "-eats->") != 100 || !strings.Contains(got, "there are more than 100") {
 		t.Errorf("edges: %s", got)
+	}
+}
+
+// TestTimelineOfADatedMemory: a memory's neighbours are those by time, whenever they were stored.
+func TestTimelineOfADatedMemory(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	d.ok("main", "/remember --at 2021-01-01 second")
+	d.ok("main", "/remember --at 2022-01-01 third")
+	d.ok("main", "/remember --at 2020-01-01 first")
+	d.ok("main", "/remember --at 2022-01-01 fourth")
+	for near, want := range map[string]string{
+		"first":  "[] first [second third fourth]",
+		"second": "[first] second [third fourth]",
+		"third":  "[first second] third [fourth]",
+		"fourth": "[first second third] fourth []",
+	} {
+		d.ok("main", "/recall -k 1 "+near)
+		var found struct {
+			Before, After []struct{ Text string }
+			Near          struct{ Text string }
+		}
+		if err := json.Unmarshal([]byte(d.ok("main", "/timeline --json @m1")), &found); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.NewReplacer("{", "", "}", "").Replace(fmt.Sprint(found.Before, found.Near, found.After)); got != want {
+			t.Errorf("around %s: %s, want %s", near, got, want)
+		}
 	}
 }

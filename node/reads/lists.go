@@ -54,13 +54,12 @@ func lookUp(v dbView, q *api.LookUpRequest) *api.LookedUp {
 		a.Memory, entities = m, slices.Concat(entities, m.Entities)
 		other := func(o *oplog.Memory) bool { return o.RID != m.RID && listed(o, m.Namespace, "") }
 		if q.Window > 0 {
-			v.Recent(v.db, state.TimePosition{At: m.Created}, collector(&a.Before, q.Window, q.Look, other))
-			v.Memories(v.db, m.Seq+1,
-				collector(&a.After, q.Window, q.Look, func(o *oplog.Memory) bool { return o.Created >= m.Created && other(o) }))
+			v.Recent(v.db, state.TimePosition{At: m.Created, Seq: m.Seq}, collector(&a.Before, q.Window, q.Look, other))
+			v.Between(v.db, state.TimePosition{At: m.Created, Seq: m.Seq + 1}, oplog.LastTime+1,
+				collector(&a.After, q.Window, q.Look, other))
 		}
 	}
 	slices.Reverse(a.Before)
-	slices.SortStableFunc(a.After, func(x, y *oplog.Memory) int { return cmp.Compare(x.Created, y.Created) })
 	seen := map[string]bool{} // a relation between two of the entities is listed once
 	for _, name := range entities {
 		for _, e := range v.Edges(v.db, name, q.Edges) {
