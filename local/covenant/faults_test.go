@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/cairndb/cairn/node/api"
 )
 
 // TestATaskGoesWhereItsNameSays: a capability to send to an agent does not allow a task to another agent's key under
@@ -208,4 +211,47 @@ func TestNothingIsDoneWithoutItsRow(t *testing.T) {
 		t.Errorf("before authentication: %s", got)
 	}
 	early.ended()
+}
+
+// TestVerifyOfAHealthyStore: neither a long answer, nor what the memory's clients merge, split, correct, forget or
+// erase, is drift.
+func TestVerifyOfAHealthyStore(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.operator()
+	healthy := func(after string) {
+		t.Helper()
+		if r := c.want("verify_report", `{"kind":"verify"}`); r["orphans_total"] != 0.0 || len(r["drift"].([]any)) > 0 {
+			t.Errorf("after %s: %v", after, r)
+		}
+	}
+	intent := func(text string) string { return c.intent(text)["intent_id"].(string) }
+	done := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	intent("Alice leads the payments team " + strings.Repeat("x", 970)) // the words before it make two credits of the answer
+	intent("who leads the payments team")
+	healthy("long answers")
+	m := d.cfg.Memory
+	tea, heron := intent("Carol sells green tea"), intent("A heron wades at dawn")
+	merged, err := api.Merge.Ask(t.Context(), m, &api.MergeRequest{RIDs: []string{tea, heron}, Text: "Green tea and a heron"})
+	done(merged, err)
+	healthy("a merge")
+	done(api.Split.Ask(t.Context(), m, &api.SplitRequest{RID: merged.RID, Texts: []string{"Green tea.", "A heron."}}))
+	healthy("a split of it")
+	done(api.Split.Ask(t.Context(), m, &api.SplitRequest{RID: intent("Otters swim and owls fly"), Texts: []string{"Otters swim.", "Owls fly."}}))
+	healthy("a split")
+	corrected := "An osprey dives"
+	done(api.Correct.Ask(t.Context(), m, &api.CorrectRequest{RID: intent("A kestrel hovers"), Text: &corrected, Reason: "wrong"}))
+	done(api.Forget.Ask(t.Context(), m, &api.ForgetRequest{RID: intent("Moss grows on the north wall"), Reason: "wrong"}))
+	healthy("a correction and a forgetting")
+	q := &api.EraseRequest{RIDs: []string{intent("Bob's address is Harbour Road 7")}}
+	shown, err := api.Erase.Ask(t.Context(), m, q)
+	done(shown, err)
+	q.Confirm = shown.Confirm
+	done(api.Erase.Ask(t.Context(), m, q))
+	healthy("an erasure")
 }

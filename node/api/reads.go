@@ -172,7 +172,7 @@ type (
 		RIDs   []string // ids that may be missing
 	}
 	CensusRows struct {
-		Memories []Paid          // of the agents' protocol
+		Memories []Paid          // of the agents' protocol, as it stored them
 		Unpaid   []oplog.Receipt // without a memory
 		Grants   []oplog.StoredGrant
 		Missing  []string // ids without a memory

@@ -105,7 +105,7 @@ func identified(v dbView, q *api.IdentifiedRequest) *api.IdentifiedAgent {
 }
 
 // census reads the newest receipts, and the newest memories with theirs. Every memory of the agents' protocol should
-// have a receipt.
+// have a receipt, except those that were merged or split from others.
 func census(v dbView, q *api.CensusRequest) *api.CensusRows {
 	a := &api.CensusRows{}
 	for _, rid := range q.RIDs {
@@ -127,7 +127,7 @@ func census(v dbView, q *api.CensusRequest) *api.CensusRows {
 	looked = 0
 	v.Recent(v.db, state.TimePosition{}, func(m *oplog.Memory) bool {
 		looked++
-		if m.Namespace == oplog.CovenantNamespace && !m.Unlisted() {
+		if m.Namespace == oplog.CovenantNamespace && !m.Unlisted() && len(v.MadeFrom(v.db, m)) == 0 {
 			a.Memories = append(a.Memories, api.Paid{Memory: m, Receipts: v.ReceiptsOf(v.db, m.RID)})
 		}
 		return uint64(len(a.Memories)) < q.Window && looked < maxCensus

@@ -197,6 +197,7 @@ func (c *verifier) checkReceipts() {
 
 func (c *verifier) checkReceipt(m api.Paid) {
 	const repair = "inspect the store"
+	text, _ := displayed(m.Memory) // an answer is paid for, not its intent
 	switch rs := m.Receipts; {
 	case len(rs) == 0:
 		c.addDrift("memory_without_receipt", m.RID, "memory record has no receipt", repair)
@@ -204,7 +205,7 @@ func (c *verifier) checkReceipt(m api.Paid) {
 		c.addDrift("memory_receipt_duplicate", m.RID, "memory record has more than one receipt", repair)
 	case rs[0].Payer != m.Owner:
 		c.addDrift("memory_receipt_owner_mismatch", m.RID, "receipt was paid by another identity", repair)
-	case rs[0].Credits != credits(m.Text) && m.Revision == 0:
+	case rs[0].Credits != credits(text) && m.Revision == 0:
 		c.addDrift("memory_receipt_mismatch", m.Owner, "receipt does not fit the memory record", repair)
 	}
 }
