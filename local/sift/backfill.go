@@ -264,6 +264,8 @@ func (b *batch) flush(ctx context.Context) error {
 		case errors.As(err, &opErr) &&
 			(opErr.Kind == oplog.Unavailable || opErr.Kind == oplog.UnknownOutcome || opErr.Kind == oplog.NotLeader),
 			errors.Is(err, context.DeadlineExceeded):
+		case isRejected(err):
+			return b.flushHalves(ctx, err)
 		default:
 			return b.c.s.publicError("backfill", err)
 		}
@@ -276,6 +278,29 @@ func (b *batch) flush(ctx context.Context) error {
 		wait = min(2*wait, 2*time.Second)
 	}
 	return nil
+}
+
+// flushHalves proposes the halves of a batch that was rejected, so that an event that can never be stored costs no
+// other one. That event counts as an error.
+func (b *batch) flushHalves(ctx context.Context, err error) error {
+	if len(b.observations) == 1 {
+		b.r.fail(b.c.s.publicError("backfill", err))
+		return nil
+	}
+	for half := range slices.Chunk(b.observations, (len(b.observations)+1)/2) {
+		part := &batch{c: b.c, r: b.r, observations: half, observed: true,
+			outputs: api.Each(half, func(o *observation) toolOutput { return o.toolOutput })}
+		if err := part.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isRejected reports whether the memory rejects what an entry holds, so that repeating it cannot succeed.
+func isRejected(err error) bool {
+	e, ok := errors.AsType[*oplog.Error](err)
+	return ok && (e.Kind == oplog.Conflict || e.Kind == oplog.Invalid || e.Kind == oplog.TooLarge)
 }
 
 // events returns the events of the redacted outputs, without those that are stored already.

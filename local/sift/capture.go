@@ -169,6 +169,9 @@ func (s *Server) storeCapture(ctx context.Context, c *call, h toolOutput) (store
 	if errors.Is(err, oplog.ErrEventKnown) { // another client was faster
 		return s.lookUpEvent(ctx, c.ns, o)
 	}
+	if isRejected(err) { // by the prefix hooks know that they need not send it again
+		err = badRequest("capture: " + s.publicError("capture", err).Error())
+	}
 	if err != nil {
 		return captured{}, err
 	}

@@ -202,6 +202,8 @@ func (h *toolOutput) unwrap() {
 	h.Source, _ = fields["_source"].(string)
 	delete(fields, "_source")
 	if inner, ok := fields["value"]; ok && len(fields) == 1 {
-		h.Payload = inner
+		if _, object := inner.(map[string]any); !object { // an object is never wrapped: it was a member of the payload
+			h.Payload = inner
+		}
 	}
 }

@@ -3,6 +3,7 @@ package sift
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -83,5 +84,54 @@ func TestExportKeepsASession(t *testing.T) {
 	if text := got["ndjson"].(string); got["omitted"] != 1.0 || !strings.HasPrefix(text, `{"table":"sessions"`) ||
 		strings.Count(text, "\n") != 2 {
 		t.Errorf("%.500v", got)
+	}
+}
+
+// TestImportOfItsOwnExport: an export that is imported where it was made changes nothing, whatever the payloads are.
+func TestImportOfItsOwnExport(t *testing.T) {
+	d := start(t, nil)
+	for _, payload := range []string{`{"value":{"out":"quay"}}`, `{"value":["quay"]}`, `"quay"`, `{"value":null}`, `{"value":{},"x":1}`, `{}`} {
+		d.ask(`{"kind":"capture","sessionId":"s","tool":"Bash","payload":` + payload + `}`)
+	}
+	again := d.ask(fmt.Sprintf(`{"kind":"import","ndjson":%q}`, d.ask(`{"kind":"export"}`)["ndjson"]))
+	if again["inserted"] != 0.0 || again["errors"] != 0.0 {
+		t.Errorf("%v", again)
+	}
+}
+
+// TestAnErasedTextCostsNoOther: an event whose summary was erased for good is left out, and the other events of a
+// transcript, of an import and of a hook's spool are stored.
+func TestAnErasedTextCostsNoOther(t *testing.T) {
+	d := start(t, nil)
+	const secret = `{"tool_input":{"file_path":"secret.go"},"tool_response":"func Secret()"}`
+	id := oplog.Seq(d.ask(`{"kind":"capture","sessionId":"old","tool":"Read","payload":` + secret + `}`)["summaryId"].(float64))
+	kept, err := api.Numbered.Ask(t.Context(), d.cfg.Memory, &api.NumberedRequest{Seqs: []oplog.Seq{id}})
+	if err != nil || len(kept.Memories) != 1 {
+		t.Fatal(kept, err)
+	}
+	erase := &oplog.Purge{RIDs: []string{kept.Memories[0].RID}, At: oplog.At(time.Now()), Salt: make([]byte, oplog.MinSalt)}
+	if _, _, err := d.store.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{erase}}); err != nil {
+		t.Fatal(err)
+	}
+	var lines, exported strings.Builder
+	for i, call := range []string{"a.go", "secret.go", "b.go", "c.go", "d.go"} {
+		name := strings.TrimSuffix(call, ".go")
+		said := fmt.Sprintf("func %s()", strings.ToUpper(name[:1])+name[1:])
+		lines.WriteString(useLine(call, "Read", fmt.Sprintf(`{"file_path":%q}`, call), i) + resultLine(call, fmt.Sprintf("%q", said)))
+		fmt.Fprintf(&exported, `{"table":"events","row":{"id":%d,"ts":1,"session_id":"imported","tool":"Read","payload_json":%q}}`+"\n", i,
+			fmt.Sprintf(`{"tool_input":{"file_path":%q},"tool_response":%q}`, call, said))
+	}
+	writeFile(t, filepath.Join(d.project(strings.ReplaceAll(d.top(), "/", "-")), "new.jsonl"), lines.String(), time.Now())
+	for _, want := range []string{"captured=4 skipped=0 duplicate=0 broken=0 errors=1", "captured=0 skipped=4 duplicate=4 broken=0 errors=1"} {
+		if got := tally(d.ask(`{"kind":"backfill"}`)); got != "scanned=1 "+want {
+			t.Errorf("backfill: %s, want %s", got, want)
+		}
+	}
+	got := d.ask(fmt.Sprintf(`{"kind":"import","ndjson":%q}`, exported.String()))
+	if got["inserted"] != 4.0 || got["errors"] != 1.0 {
+		t.Errorf("import: %v", got)
+	}
+	if why := d.refused(`{"kind":"capture","sessionId":"live","tool":"Read","payload":` + secret + `}`); !strings.HasPrefix(why, "capture: ") {
+		t.Errorf("a hook is answered %q, and keeps the capture", why)
 	}
 }
