@@ -255,3 +255,25 @@ func TestVerifyOfAHealthyStore(t *testing.T) {
 	done(api.Erase.Ask(t.Context(), m, q))
 	healthy("an erasure")
 }
+
+// TestErasingNamesTheAuditLog: the audit log is a file of this node that no erasure changes, and the answer of one
+// says so.
+func TestErasingNamesTheAuditLog(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.operator()
+	q := &api.EraseRequest{RIDs: []string{c.intent("Bob's address is Harbour Road 7")["intent_id"].(string)}}
+	shown, err := api.Erase.Ask(t.Context(), d.cfg.Memory, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Confirm = shown.Confirm
+	erased, err := api.Erase.Ask(t.Context(), d.cfg.Memory, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := c.lastAudit()
+	if held := fmt.Sprint(erased.Held); row["intent_text"] != "Bob's address is Harbour Road 7" || !strings.Contains(held, "Covenant's audit log") {
+		t.Errorf("the log has %v, and the answer says %s", row, held)
+	}
+}
