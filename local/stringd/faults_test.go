@@ -32,6 +32,24 @@ func TestPurgeBeforeTheFirstSecond(t *testing.T) {
 	has(t, d.ok("main", "/recent"), "the sky is blue")
 }
 
+// TestAnAgentWhoseIDIsAStar: the namespace of an agent with the id * is its own, and not the whole database.
+func TestAnAgentWhoseIDIsAStar(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	d.ok("main", "/remember the sky is blue")
+	star := func(cmd string) string {
+		b, _ := json.Marshal(map[string]string{"cmd": cmd})
+		return d.do("POST", "/exec", string(b), "X-Agent-Id: *").body
+	}
+	d.do("POST", "/agents", `{"agent_id":"*"}`)
+	has(t, star("/purge --before 2100-01-01 --yes"), "Purged 0")
+	has(t, star("/forget --query sky --yes"), "(no memories)")
+	has(t, star("/stats"), "longterm: 0")
+	has(t, star("/remember grass is green"), `ns: *`)
+	has(t, star("/stats --ns *"), "longterm: 2")
+	has(t, d.ok("main", "/recent"), "the sky is blue", "grass is green")
+}
+
 // TestAFailedWebhookDoesNotLogItsToken: a reader of the log must not be able to send events.
 func TestAFailedWebhookDoesNotLogItsToken(t *testing.T) {
 	t.Parallel()

@@ -130,10 +130,9 @@ func memoryCommand(f func(*call, memoryArgs) (answer, error), namespace func(*ca
 		}
 		a := memoryArgs{call: c, flags: fl, text: text, ns: namespace(c)}
 		if ns, ok := fl["--ns"]; ok {
-			a.ns = ns
-		}
-		if a.ns == "*" {
-			a.ns = ""
+			if a.ns = ns; ns == "*" { // of the flag alone: an agent may have this id
+				a.ns = ""
+			}
 		}
 		if err := c.awaitFresh(fl); err != nil {
 			return "", err
