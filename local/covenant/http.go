@@ -107,7 +107,8 @@ func (s *Server) serveRoute(run verbs.Verb, rt verbs.Route, w http.ResponseWrite
 		reply(w, http.StatusUnprocessableEntity, protocol.ErrorFrame(f.Err.Error()))
 		return
 	}
-	answer, err := do(r.Context(), &verbs.Session{Home: s.Home, Peer: *who, Transport: "http"})
+	// As on the socket, a request that was read runs to its end: what is stored for a client that left gets its audit row.
+	answer, err := do(s.Ctx, &verbs.Session{Home: s.Home, Peer: *who, Transport: "http"})
 	if st, ok := answer.(*protocol.Stream); ok && err == nil {
 		serveEvents(w, st, func() error {
 			if _, ok := s.Peers.Resolve(token); !ok {

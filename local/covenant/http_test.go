@@ -1,6 +1,7 @@
 package covenant_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cairndb/cairn/local/covenant"
+	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog/suite"
 )
 
@@ -218,5 +221,55 @@ func TestServerSentEvents(t *testing.T) {
 	if _, head, got := w.do("POST", "/intent", `{"text":"src/.env"}`, "Accept",
 		"text/event-stream"); head.Get("Content-Type") != "application/json" || !strings.Contains(got, `"status":"ignored"`) {
 		t.Errorf("an ignored intent: %s", got)
+	}
+}
+
+// leaving is a node whose answer to a stored intent waits until its client has left.
+type leaving struct {
+	api.Host
+	stored, left chan struct{}
+}
+
+func (l leaving) Do(ctx context.Context, c api.Caller, op *api.Op, request any) (any, error) {
+	a, err := l.Host.Do(ctx, c, op, request)
+	if op != api.KeepIntent.Op || err != nil {
+		return a, err
+	}
+	close(l.stored)
+	<-l.left
+	return a, ctx.Err()
+}
+
+// TestAnIntentOutlivesItsClient: an intent over HTTP whose client leaves while it is stored gets its audit row, as one
+// on the socket.
+func TestAnIntentOutlivesItsClient(t *testing.T) {
+	t.Parallel()
+	l := leaving{stored: make(chan struct{}), left: make(chan struct{})}
+	d := start(t, func(c *covenant.Config) {
+		l.Host = c.Memory.Host
+		c.Memory.Host = l
+	})
+	c := d.operator()
+	ctx, leave := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", "http://"+d.HTTP()+"/intent", strings.NewReader(`{"text":"remember tea"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+d.token())
+	r.Header.Set("Content-Type", "application/json")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			resp.Body.Close()
+		}
+	}()
+	<-l.stored
+	leave()
+	<-ended
+	close(l.left)
+	suite.Eventually(t, "the intent's row", func() bool { return c.lastAudit()["type"] == "intent_dispatched" })
+	if v := c.want("verify_report", `{"kind":"verify"}`); v["orphans_total"] != 0.0 {
+		t.Errorf("%v", v)
 	}
 }
