@@ -1,12 +1,14 @@
 package sift
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,8 +98,9 @@ func daemonAnswers(socket string) bool {
 const watchEvery = 500 * time.Millisecond
 
 // watch claims the path again when another process has replaced the socket. A client that starts its own daemon does
-// that.
+// that. It logs an error once, however often it tries.
 func (l *listener) watch() {
+	failed := ""
 	for range pause.Ticks(l.ctx.Done(), watchEvery) {
 		l.mu.Lock()
 		old := l.socket
@@ -105,11 +108,17 @@ func (l *listener) watch() {
 		if old.InPlace() || l.ctx.Err() != nil {
 			continue
 		}
-		l.s.Log.Error("socket was replaced by another process; listening again", "socket", l.path)
-		if err := l.claim(); err != nil {
-			l.s.Log.Error("socket not claimed", "socket", l.path, "err", err)
+		if failed == "" {
+			l.s.Log.Error("socket was replaced by another process; listening again", "socket", l.path)
+		}
+		if err := cmp.Or(os.MkdirAll(filepath.Dir(l.path), 0o700), l.claim()); err != nil {
+			if err.Error() != failed {
+				failed = err.Error()
+				l.s.Log.Error("socket not claimed", "socket", l.path, "err", err)
+			}
 			continue
 		}
+		failed = ""
 		old.Close()
 	}
 }

@@ -216,6 +216,33 @@ func TestUnlinkedSocketIsMadeAnew(t *testing.T) {
 	d.ask(sample)
 }
 
+// TestAPathThatCannotBeClaimed: a directory of sockets that is gone is made again, and a path that is taken by a file
+// is logged once, until it is free.
+func TestAPathThatCannotBeClaimed(t *testing.T) {
+	d := start(t, nil)
+	if err := os.RemoveAll(filepath.Dir(d.socket)); err != nil {
+		t.Fatal(err)
+	}
+	suite.Eventually(t, "it answers again", func() bool { return daemonAnswers(d.socket) })
+	other := d.serve(shortDir(t))
+	if err := errors.Join(os.Remove(d.socket), os.WriteFile(d.socket, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for range 4 { // looks at the paths
+		if err := os.Remove(other); err != nil {
+			t.Fatal(err)
+		}
+		suite.Eventually(t, "the other one answers again", func() bool { return daemonAnswers(other) })
+	}
+	if n := strings.Count(d.log.String(), "socket not claimed"); n != 1 {
+		t.Errorf("%d lines in the log", n)
+	}
+	if err := os.Remove(d.socket); err != nil {
+		t.Fatal(err)
+	}
+	suite.Eventually(t, "it answers again", func() bool { return daemonAnswers(d.socket) })
+}
+
 // TestAClosedListenerClaimsNothing: a listener that is closed between its check of the path and the claim leaves no
 // socket.
 func TestAClosedListenerClaimsNothing(t *testing.T) {
