@@ -78,10 +78,11 @@
 //
 // Every event has a summary from its capture on, which rules extract from its payload. A client with a model claims
 // events and records a text for each. The text replaces the summary under the same id; searches still find the event
-// by the old words. An event accepts one text; a second record is answered with the id of the first. A claim lasts
-// ten minutes. After three releases, or a terminal one, the event is skipped and keeps its summary. Claims are only
-// in the memory of this process: after a restart, events without a recorded text are offered again. Payloads over 1
-// MiB are not offered. An embedding in the request is ignored, because the database's own embedder makes one.
+// by the old words. An event accepts one text; a second record is answered with the id of the first. So is a record
+// for a summary that was merged into another memory, and such events are not offered. A claim lasts ten minutes. After
+// three releases, or a terminal one, the event is skipped and keeps its summary. Claims are only in the memory of this
+// process: after a restart, events without a recorded text are offered again. Payloads over 1 MiB are not offered. An
+// embedding in the request is ignored, because the database's own embedder makes one.
 //
 // # Export and import
 //

@@ -91,7 +91,7 @@ func claimForSummary(ctx context.Context, c *call) (any, error) {
 		if o.add(page); o.full {
 			break
 		}
-		for _, id := range ids { // not offered: the event has a text by now, or was forgotten
+		for _, id := range ids { // not offered: the event has a text by now, or was merged or forgotten
 			if !b.claims[id].busy() {
 				delete(b.claims, id)
 			}
@@ -130,7 +130,7 @@ func (o *offers) add(page *api.CapturesPage) {
 	for _, x := range page.Captures {
 		from, _ := originOf(x.Memory)
 		text, err := decodePayload(x.Event)
-		if from.Model != "" || err != nil || x.Event.Payload == nil || len(text) > maxClaimPayload || o.claims[x.Event.ID].busy() {
+		if from.Model != "" || x.Status != oplog.Active || err != nil || x.Event.Payload == nil || len(text) > maxClaimPayload || o.claims[x.Event.ID].busy() {
 			continue
 		}
 		if o.full = len(o.events) == o.limit || len(text) > o.bytesLeft; o.full {
@@ -161,7 +161,7 @@ func (b *backlog) selectClaims(match func(*claim) bool) (ids []oplog.EventID) {
 }
 
 // recordSummary replaces the summary of an event by a client's text. An event accepts only one text: a second one is
-// dropped, and its client gets the id of the first.
+// dropped, and its client gets the id of the first. So is a text for a summary that was merged into another memory.
 func recordSummary(ctx context.Context, c *call) (any, error) {
 	id, err := c.id("eventId")
 	if err != nil {
@@ -187,7 +187,7 @@ func recordSummary(ctx context.Context, c *call) (any, error) {
 		}
 		m := page.Captures[0].Memory
 		o, ok := originOf(m)
-		if ok && o.Model == "" {
+		if ok && o.Model == "" && m.Status == oplog.Active {
 			o.Model, o.PromptHash = redact.String(by), prompt
 			o.Words = truncate(o.Words+" "+m.Text, 2*maxExtraWords)
 			err = c.replaceSummary(ctx, m, o, text)

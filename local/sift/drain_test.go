@@ -135,3 +135,33 @@ func TestAnErasedTextCostsNoOther(t *testing.T) {
 		t.Errorf("a hook is answered %q, and keeps the capture", why)
 	}
 }
+
+// TestMergedSummariesAreNotOffered: no model is asked for a text for a summary that was merged into another memory,
+// and a text that comes for one is dropped.
+func TestMergedSummariesAreNotOffered(t *testing.T) {
+	d := start(t, nil)
+	q := &api.NumberedRequest{}
+	for _, name := range []string{"test", "lint", "vet"} {
+		a := d.ask(fmt.Sprintf(`{"kind":"capture","sessionId":"s","tool":"Bash","payload":{"command":"make %s"}}`, name))
+		q.Seqs = append(q.Seqs, oplog.Seq(a["summaryId"].(float64)))
+	}
+	kept, err := api.Numbered.Ask(t.Context(), d.cfg.Memory, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	merge := &oplog.Recast{At: oplog.At(time.Now())}
+	for _, m := range kept.Memories[:2] {
+		merge.Sources = append(merge.Sources, oplog.Grounds{RID: m.RID})
+	}
+	merge.Into = []oplog.Remember{{Content: oplog.Content{RID: oplog.NewID(), Text: "tested and linted", Namespace: kept.Memories[0].Namespace,
+		Created: merge.At}}}
+	if _, _, err := d.store.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{merge}}); err != nil {
+		t.Fatal(err)
+	}
+	if ids := d.claimAll(); len(ids) != 1 || ids[0] != 3 {
+		t.Errorf("offered: %v", ids)
+	}
+	if a := d.ask(`{"kind":"record_summary","eventId":1,"model":"m","text":"the tests pass"}`); a["id"] != float64(q.Seqs[0]) {
+		t.Errorf("a text for a merged summary: %v", a)
+	}
+}
