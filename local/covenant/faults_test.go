@@ -256,13 +256,15 @@ func TestVerifyOfAHealthyStore(t *testing.T) {
 	healthy("an erasure")
 }
 
-// TestErasingNamesTheAuditLog: the audit log is a file of this node that no erasure changes, and the answer of one
-// says so.
+// TestErasingNamesTheAuditLog: no erasure changes the audit log, which is a file of this node, nor an answer that
+// quoted what is erased. The answer of one says so.
 func TestErasingNamesTheAuditLog(t *testing.T) {
 	t.Parallel()
 	d := start(t)
 	c := d.operator()
 	q := &api.EraseRequest{RIDs: []string{c.intent("Bob's address is Harbour Road 7")["intent_id"].(string)}}
+	row := c.lastAudit()
+	c.intent("where is Bob's address")
 	shown, err := api.Erase.Ask(t.Context(), d.cfg.Memory, q)
 	if err != nil {
 		t.Fatal(err)
@@ -272,8 +274,12 @@ func TestErasingNamesTheAuditLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := c.lastAudit()
-	if held := fmt.Sprint(erased.Held); row["intent_text"] != "Bob's address is Harbour Road 7" || !strings.Contains(held, "Covenant's audit log") {
+	rec := c.records(`{"kind":"recent_memory"}`)[0]
+	held := fmt.Sprint(erased.Held)
+	if quoted := rec["metadata"].(object)["source_ids"]; fmt.Sprint(quoted) != fmt.Sprint(q.RIDs) || !strings.Contains(held, "source_ids") {
+		t.Errorf("%v quotes %v, and the answer says %s", rec, quoted, held)
+	}
+	if row["intent_text"] != "Bob's address is Harbour Road 7" || !strings.Contains(held, "Covenant's audit log") {
 		t.Errorf("the log has %v, and the answer says %s", row, held)
 	}
 }

@@ -121,6 +121,7 @@ func remainingCopies(at oplog.Index) []string {
 		fmt.Sprintf("logs and snapshots of the members, until each has applied record %d and taken a snapshot, within seconds", at),
 		"files of state and index of each member, until it has rewritten them after that; its status says hold_purge until then",
 		"files of members that are down, until they are up and have done the same, and files moved aside (*.corrupt-*), until you remove them",
+		"answers of Covenant that quote it: memories of the namespace covenant whose metadata has the id in source_ids; erase them too",
 		"files of each node's own protocols, if clients sent it there: Covenant's audit log and mailbox, inboxes of stringd's agents, spools of hooks; remove it there yourself",
 		"backups and copies that were taken before: remove them yourself",
 	}
