@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/oplog/suite"
 )
 
 // TestATaskGoesWhereItsNameSays: a capability to send to an agent does not allow a task to another agent's key under
@@ -254,6 +256,26 @@ func TestVerifyOfAHealthyStore(t *testing.T) {
 	q.Confirm = shown.Confirm
 	done(api.Erase.Ask(t.Context(), m, q))
 	healthy("an erasure")
+}
+
+// TestVerifyAfterPurgingAllRows: after a purge of all audit rows, with a time far ahead, a memory that comes later and
+// has no row is drift again.
+func TestVerifyAfterPurgingAllRows(t *testing.T) {
+	t.Parallel()
+	d := start(t)
+	c := d.operator()
+	c.intent("remember tea")
+	c.want("audit_purged", `{"kind":"purge_audit","before_ms":18446744073709551615}`)
+	if v := c.want("verify_report", `{"kind":"verify"}`); v["orphans_total"] != 0.0 {
+		t.Errorf("after the purge: %v", v)
+	}
+	purged := time.Now().UnixMilli()
+	suite.Eventually(t, "a later time of the protocol", func() bool { return time.Now().UnixMilli() > purged })
+	c.intent("remember coffee")
+	d.cutAudit(0)
+	if v := d.operator().want("verify_report", `{"kind":"verify"}`); v["orphans_total"] != 1.0 {
+		t.Errorf("the later intent has no row: %v", v)
+	}
 }
 
 // TestErasingNamesTheAuditLog: no erasure changes the audit log, which is a file of this node, nor an answer that

@@ -128,7 +128,7 @@ func (l *Log) Purge(before uint64) (purged uint64, err error) {
 	if purged == 0 {
 		return 0, remaining.discard()
 	}
-	cutoff := max(before, l.cutoff)
+	cutoff := max(min(before, l.lastTime+1), l.cutoff) // what happens from now on has its event, however late before is
 	err = errors.Join(remaining.events.Flush(), remaining.chain.Flush(), remaining.events.Sync(), remaining.chain.Sync(),
 		// Also syncs the names of the new files.
 		syncwriter.Replace(l.path(cutoffFile), []byte(strconv.FormatUint(cutoff, 10)+"\n"), 0o600))
