@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
@@ -145,9 +146,23 @@ func (s *Server) Agents() []state.Agent {
 	return api.Each(s.agents.all(), func(a agent) state.Agent { return a.Agent })
 }
 
+// agentHeader returns the id of the agent in the header of a request. JavaScript clients send it in Latin-1, others in
+// UTF-8.
+func agentHeader(r *http.Request) string {
+	id := r.Header.Get("X-Agent-Id")
+	if !utf8.ValidString(id) {
+		letters := make([]rune, len(id))
+		for i := range letters {
+			letters[i] = rune(id[i])
+		}
+		id = string(letters)
+	}
+	return strings.TrimSpace(id)
+}
+
 // requestAgent returns the agent that the header of a request names.
 func (s *Server) requestAgent(r *http.Request) (agent, error) {
-	id := strings.TrimSpace(r.Header.Get("X-Agent-Id"))
+	id := agentHeader(r)
 	if id == "" {
 		return agent{}, httpErrorf(http.StatusBadRequest, "X-Agent-Id header required")
 	}

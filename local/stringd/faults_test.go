@@ -171,3 +171,19 @@ func TestAnAgentThatChangesMeanwhile(t *testing.T) {
 		t.Error("the removed agent has a session")
 	}
 }
+
+// TestAgentsOfJavaScript: the header of a client that sends it in Latin-1, as JavaScript does, names the same agent as
+// the text of a request.
+func TestAgentsOfJavaScript(t *testing.T) {
+	t.Parallel()
+	d := start(t, nil)
+	d.do("POST", "/agents", `{"agent_id":"José"}`)
+	for _, header := range []string{"X-Agent-Id: José", "X-Agent-Id: Jos\xe9"} {
+		if a := d.do("POST", "/exec", `{"cmd":"/remember tea"}`, header); a.status != 200 || !strings.Contains(a.body, `\nns: José\n`) {
+			t.Errorf("%q: %d %s", header, a.status, a.body)
+		}
+	}
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"string","arguments":{"topic":"main","cmd":"/remember coffee"}}}`
+	has(t, d.do("POST", "/mcp", call, "X-Agent-Id: Zo\xeb", "Content-Type: application/json").body, `\nns: Zoë\n`)
+	has(t, d.do("GET", "/agents", "").body, `"id":"Zoë"`)
+}

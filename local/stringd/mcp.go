@@ -178,7 +178,7 @@ func parseBatch(b []byte) ([]message, error) {
 
 // mcpAgent returns the agent of the header and registers it if necessary, because MCP clients do not register agents.
 func (s *Server) mcpAgent(r *http.Request) (agent, error) {
-	id := cmp.Or(strings.TrimSpace(r.Header.Get("X-Agent-Id")), "default")
+	id := cmp.Or(agentHeader(r), "default")
 	if a, ok := s.agents.get(id); ok {
 		return a, nil
 	}
