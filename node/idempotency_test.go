@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"testing"
@@ -60,6 +61,30 @@ func TestARepeatedAnswerTellsAsMuch(t *testing.T) {
 		first, again := w.ok("POST", path, ask), w.ok("POST", path, ask)
 		if first["superseded"] == nil || toJSON(t, again["superseded"]) != toJSON(t, first["superseded"]) {
 			t.Errorf("%s supersedes %v, repeated %v", path, first["superseded"], again["superseded"])
+		}
+	}
+}
+
+// TestKeysInLatin1: a header in Latin-1, as JavaScript sends it, has the key that the same text in UTF-8 is, and two
+// such keys are two.
+func TestKeysInLatin1(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	for path, body := range map[string]string{"/v1/remember": `{"text":"tea"}`, "/v3/memories/add/": `{"messages":"tea","user_id":"ada"}`} {
+		rids := map[string]any{}
+		for _, key := range []string{"Jos\xe9", "Jos\xe8", "José"} {
+			r, err := http.NewRequestWithContext(t.Context(), "POST", w.base+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header = http.Header{"Authorization": {"Bearer " + w.token}, "Content-Type": {"application/json"}, "Idempotency-Key": {path + key}}
+			status, out := w.do(r)
+			if rids[key] = cmp.Or(out["rid"], out["event_id"]); status != http.StatusOK || rids[key] == nil {
+				t.Fatalf("%s: %d %v", path, status, out)
+			}
+		}
+		if rids["Jos\xe9"] == rids["Jos\xe8"] || rids["Jos\xe9"] != rids["José"] {
+			t.Errorf("%s: %q", path, rids)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/cairndb/cairn/local/kit"
 	"github.com/cairndb/cairn/local/serve"
@@ -15,6 +14,7 @@ import (
 	"github.com/cairndb/cairn/local/stringd/command/state"
 	"github.com/cairndb/cairn/local/stringd/inbox"
 	"github.com/cairndb/cairn/node/api"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 func (s *Server) listAgents(http.ResponseWriter, *http.Request) (kit.Object, error) {
@@ -146,18 +146,9 @@ func (s *Server) Agents() []state.Agent {
 	return api.Each(s.agents.all(), func(a agent) state.Agent { return a.Agent })
 }
 
-// agentHeader returns the id of the agent in the header of a request. JavaScript clients send it in Latin-1, others in
-// UTF-8.
+// agentHeader returns the id of the agent in the header of a request.
 func agentHeader(r *http.Request) string {
-	id := r.Header.Get("X-Agent-Id")
-	if !utf8.ValidString(id) {
-		letters := make([]rune, len(id))
-		for i := range letters {
-			letters[i] = rune(id[i])
-		}
-		id = string(letters)
-	}
-	return strings.TrimSpace(id)
+	return strings.TrimSpace(field.HeaderText(r.Header.Get("X-Agent-Id")))
 }
 
 // requestAgent returns the agent that the header of a request names.

@@ -86,7 +86,7 @@ const idempotencyHeader = "Idempotency-Key"
 // rejects two different keys.
 func (q *request) mergeIdempotencyKey(body field.Object) error {
 	const name = "idempotency_key"
-	key := q.r.Header.Get(idempotencyHeader)
+	key := field.HeaderText(q.r.Header.Get(idempotencyHeader))
 	if key == "" || !slices.ContainsFunc(body, func(f field.Field) bool { return f.Name == name }) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
+	"github.com/cairndb/cairn/wire/field"
 )
 
 // succeeded is the status of a completed call.
@@ -143,7 +144,7 @@ func add(as shape) func(*exchange) (any, error) {
 			return nil, err
 		}
 		values := object{"memories": all.memories}
-		if key := x.R.Header.Get("Idempotency-Key"); key != "" {
+		if key := field.HeaderText(x.R.Header.Get("Idempotency-Key")); key != "" {
 			values["idempotency_key"] = key
 		}
 		a, err := api.RememberBatch.For(&x.Exchange, values)

@@ -81,3 +81,15 @@ func fieldAt(raw []byte, at int) string {
 	}
 	return strings.TrimPrefix(path.String(), ".")
 }
+
+// HeaderText returns the text of an HTTP header. JavaScript clients send it in Latin-1, others in UTF-8.
+func HeaderText(value string) string {
+	if utf8.ValidString(value) {
+		return value
+	}
+	letters := make([]rune, len(value))
+	for i := range letters {
+		letters[i] = rune(value[i])
+	}
+	return string(letters)
+}
