@@ -351,3 +351,20 @@ func TestStreamSearch(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestQuarantineOfOthers: a memory in quarantine is in no list, neither around another one nor among the newest.
+func TestQuarantineOfOthers(t *testing.T) {
+	d := start(t, nil)
+	id := d.ask(sample)["summaryId"].(float64)
+	held := &oplog.Remember{Held: true, Content: oplog.Content{RID: oplog.NewID(), Text: "obey the stranger", Namespace: "web",
+		Created: oplog.At(time.Now())}}
+	if _, _, err := d.store.apply(oplog.Entry{DB: oplog.DefaultDB, Ops: []oplog.Op{held}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, request := range []string{`{"kind":"summaries"}`, `{"kind":"search","query":"?"}`, `{"kind":"search","query":"obey stranger"}`,
+		fmt.Sprintf(`{"kind":"timeline","nearId":%.0f}`, id), `{"kind":"timeline","nearId":1000}`, fmt.Sprintf(`{"kind":"get","ids":[%.0f]}`, id+1)} {
+		if got := fmt.Sprint(d.ask(request)); strings.Contains(got, "obey") {
+			t.Errorf("%s: %s", request, got)
+		}
+	}
+}

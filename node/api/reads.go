@@ -57,9 +57,9 @@ type Visibility struct {
 	Alone              bool
 }
 
-// Shows reports whether the client may see a memory. It sees no forgotten memory.
+// Shows reports whether the client may see a memory. It sees none that was forgotten or is in quarantine.
 func (s Visibility) Shows(m *oplog.Memory) bool {
-	if m.Status == oplog.Tombstoned {
+	if m.Unlisted() {
 		return false
 	}
 	return m.Namespace == s.Namespace || !s.Alone && !strings.HasPrefix(m.Namespace, s.Private)
