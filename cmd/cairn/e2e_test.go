@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,6 +59,24 @@ func TestDevFromTheShell(t *testing.T) {
 	}
 	if err := p.Stop(); err != nil {
 		t.Errorf("SIGTERM: %v\n%s", err, p.Log)
+	}
+}
+
+// TestDevHintsAtATakenPort: each of dev's ports can be taken, those of the surfaces too.
+func TestDevHintsAtATakenPort(t *testing.T) {
+	t.Parallel()
+	base := cairntest.FreePorts(t, 6)
+	for _, offset := range []int{0, 1, 4, 5} {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", base+offset))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out, errs strings.Builder
+		code := run(t.Context(), []string{"dev", "--home", filepath.Join(shortDir(t), "h"), "--port-base", fmt.Sprint(base)}, nil, &out, &errs)
+		if code != cli.ExitFailed || !strings.Contains(errs.String(), "hint: check whether another node runs") {
+			t.Errorf("port %d taken: exit %d, %s", base+offset, code, &errs)
+		}
+		l.Close()
 	}
 }
 

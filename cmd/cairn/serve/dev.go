@@ -149,7 +149,7 @@ func runNode(ctx context.Context, up config.Setup, serves func(context.Context, 
 	line := cli.Ready{Ready: true, NodeID: max(cfg.Member.NodeID, 1), Wire: at.Wire, HTTP: cli.Scheme(at.TLS) + at.HTTP, Cluster: at.Cluster, Home: cfg.Home}
 	closeLocal, err := surface.Open(ctx, n, up, &line, stop)
 	if err != nil {
-		return err
+		return config.KeyHint(err, openAdvice(err))
 	}
 	defer func() { err = errors.Join(err, closeLocal()) }()
 	if err := n.Ready(ctx); err != nil {
