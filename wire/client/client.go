@@ -33,6 +33,9 @@ func incomplete(err error, why string) error {
 // ErrUnknownOutcome reports that a write may or may not have happened.
 var ErrUnknownOutcome = errors.New("the write may or may not have happened")
 
+// ErrNoLeader reports that other nodes answer and name the leader, and that its address for clients cannot be reached.
+var ErrNoLeader = errors.New("the leader cannot be reached from here")
+
 // ErrClosed reports that the client was closed.
 var ErrClosed = errors.New("client closed")
 
@@ -242,6 +245,7 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 		return err
 	}
 	begun := time.Now()
+	var unreached error // why the leader cannot be reached
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		cn, err := c.connection(ctx)
 		if err == nil {
@@ -257,10 +261,12 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 			if refused.lost && time.Since(begun) >= c.cfg.Patience { // all addresses were tried meanwhile
 				return unsure(refused.err)
 			}
-			if refused.leader != "" {
+			err, unreached = refused.err, nil
+			if cn.missed != "" && cn.missed == refused.leader {
+				unreached = fmt.Errorf("%w: %w", ErrNoLeader, cn.missedErr)
+			} else if refused.leader != "" {
 				pause = firstPause
 			}
-			err = refused.err
 		case c.forgetPastEnd(err):
 			return err
 		case errors.As(err, &e) && e.Code == wire.CodeNoQuorum && time.Since(begun) < c.cfg.Patience: // nothing was written
@@ -282,7 +288,7 @@ func (c *Client) do(ctx context.Context, kind retryRule, f func(context.Context,
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return unsure(fmt.Errorf("%w: %w", ctx.Err(), err))
+			return unsure(fmt.Errorf("%w: %w", ctx.Err(), cmp.Or(unreached, err)))
 		}
 	}
 }

@@ -45,6 +45,35 @@ func TestRefusedWriteGoesToTheLeader(t *testing.T) {
 	}
 }
 
+// TestUnreachableLeaderIsNamed: a leader behind a firewall, or one whose certificate lacks its address.
+func TestUnreachableLeaderIsNamed(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	details, err := json.Marshal(wire.Leader{Addr: &addr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int32
+	c := dial(t, serve(t, func(s *session, f wire.Frame) bool {
+		asked.Add(1)
+		s.send(f, wire.OpReadonlyError, &wire.Error{Code: wire.CodeReadonlyNode, Message: "not the leader", Details: details})
+		return true
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = c.Remember(ctx, wire.NewRemember("x"))
+	if !errors.Is(err, client.ErrNoLeader) || !strings.Contains(err.Error(), addr) || errors.Is(err, client.ErrUnknownOutcome) {
+		t.Errorf("got %v", err)
+	}
+	if n := asked.Load(); n > 12 {
+		t.Errorf("asked %d times within a second", n)
+	}
+}
+
 func TestBrokenWrite(t *testing.T) {
 	var mu sync.Mutex
 	var keys []string

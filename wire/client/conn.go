@@ -19,6 +19,9 @@ type conn struct {
 	addr string
 	pong time.Duration // from a ping until the connection is closed as dead
 
+	missed    string // the address dialed first, if that failed; blank: addr
+	missedErr error
+
 	writeSlot chan struct{} // holds a token while a frame is written
 	buf       []byte
 

@@ -75,6 +75,9 @@ func (c *Client) connect(ctx context.Context, a *attempt, order []string, end ti
 	for i, addr := range order {
 		cn, err := c.dial(ctx, addr, len(order)-i, end)
 		if err == nil {
+			if len(errs) > 0 {
+				cn.missed, cn.missedErr = order[0], errs[0]
+			}
 			a.conn, errs = cn, nil
 			break
 		}

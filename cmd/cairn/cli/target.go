@@ -190,7 +190,8 @@ func (t *Target) With(ctx context.Context, f func(context.Context, *client.Clien
 		return err
 	}
 	err = f(ctx, c)
-	if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrUnknownOutcome) {
+	if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, client.ErrUnknownOutcome) &&
+		!errors.Is(err, client.ErrNoLeader) {
 		err = Hint(fmt.Errorf("no answer within %s", t.Timeout),
 			"--timeout waits longer; `cairn doctor` looks for what is wrong with a node")
 	}
