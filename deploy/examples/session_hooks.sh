@@ -12,6 +12,7 @@ cairn=$(realpath "${1:-./cairn}") node=$(realpath "${2:-cairn-data}")
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
 export HOME="$home" XDG_CONFIG_HOME="$home/.config"
+unset CAIRN_TOKEN CAIRN_TOKEN_FILE CAIRN_ENDPOINTS CAIRN_CONTEXT # the node is the one named
 mkdir "$home/project"
 cd "$home/project"
 
