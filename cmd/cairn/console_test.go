@@ -340,6 +340,7 @@ func TestConsoleSeesALeaderDie(t *testing.T) {
 	nodes, token := startThree(t, 0, 1, 2)
 	l := leaderOf(t, nodes)
 	f := nodes[(l+1)%3]
+	gateway(t, nodes[l], token, "POST", "/v1/remember", map[string]any{"text": "Heron is the staging database"})
 	watch(t, ctx, func(s string) bool { return strings.HasPrefix(s, "status 503") })
 	if err := chromedp.Run(ctx, signInAt(f.Line.HTTP, token),
 		chromedp.WaitVisible(fmt.Sprintf(`[data-node="%d"][data-role="Leader"]`, l+1), chromedp.ByQuery)); err != nil {
@@ -354,6 +355,15 @@ func TestConsoleSeesALeaderDie(t *testing.T) {
 	}
 	d := time.Since(start)
 	t.Logf("seen after %s", d)
+	var compared string
+	if err := chromedp.Run(ctx, chromedp.Navigate(f.Line.HTTP+"/#recall"), see(`input[name=q]`), click(`input[name=compare]`),
+		chromedp.SendKeys(`input[name=q]`, "Heron\n", chromedp.ByQuery), see(`main .pill`),
+		chromedp.Text(`main .pill`, &compared, chromedp.ByQuery)); err != nil {
+		t.Fatal(err)
+	}
+	if compared != "▲ not every node answered" {
+		t.Errorf("answers compared without the dead node: %s", compared)
+	}
 	if d > 2*time.Minute {
 		t.Errorf("after %s", d)
 	}

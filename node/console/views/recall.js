@@ -73,10 +73,18 @@ function result(m, i, again) {
     h("p", { class: "soft small" }, [...(m.why_retrieved ? why(m) : []), day(m.created_at), m.namespace, m.memory_type, m.emotional_state].filter(Boolean).join(" · "))), score, sum);
 }
 
+/** verdict compares the answers that came: a node that is down or behind is no node that answers otherwise. */
+function verdict({ equal, nodes }) {
+  if (equal) return pill("good", "● equal");
+  const [first, ...others] = nodes.filter((n) => !n.error);
+  if (others.every((n) => n.digest === first.digest)) return pill("warn", "▲ not every node answered");
+  return pill("warn", others.every((n) => n.index === first.index) ? "▲ not equal" : "▲ not equal, as of different entries");
+}
+
 function comparison(c) {
-  return h("div", { class: "card" }, h("div", { class: "row" }, h("h2", { class: "grow" }, "Every node's answer"), pill(c.equal ? "good" : "warn", c.equal ? "● equal" : "▲ not equal")),
+  return h("div", { class: "card" }, h("div", { class: "row" }, h("h2", { class: "grow" }, "Every node's answer"), verdict(c)),
     h("table", {}, h("thead", {}, h("tr", {}, ...["Node", "As of entry", "Results", "Answer"].map((t) => h("th", {}, t)))),
-      h("tbody", {}, ...c.nodes.map((n) => h("tr", {}, h("td", {}, n.node_id), h("td", { class: "num" }, n.index ?? "–"), h("td", { class: "num" }, n.total ?? "–"), h("td", { class: "mono" }, n.error ?? n.digest))))));
+      h("tbody", {}, ...c.nodes.map((n) => h("tr", {}, h("td", {}, n.node_id), h("td", { class: "num" }, n.index ?? "–"), h("td", { class: "num" }, n.error ? "–" : n.total), h("td", { class: "mono" }, n.error ?? n.digest))))));
 }
 
 /** asking lists what others asked in vain. */
