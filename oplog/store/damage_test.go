@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +57,8 @@ func TestNoFlipIsServed(t *testing.T) {
 						ends.Add(kind, rafttest.Caught)
 					case !errors.Is(err, ErrDamaged):
 						t.Fatalf("bit %d of %s: at %d, %v", bit, filepath.Base(file), at, err)
+					case strings.Contains(fmt.Sprint(err, found), "carrier"):
+						t.Fatalf("errors say what only pebble understands: %v, %v", err, found)
 					case !errors.Is(found, ErrDamaged):
 						t.Fatalf("bit %d of %s: a reader met %v, the check %v", bit, filepath.Base(file), err, found)
 					default:

@@ -24,6 +24,9 @@ var (
 func damageError(err error) error {
 	if err != nil && !errors.Is(err, ErrDamaged) &&
 		(pebble.IsCorruptionError(err) || errors.Is(err, seal.ErrDamaged) || errors.Is(err, fs.ErrNotExist)) {
+		if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+			err = info.Details // without the line that carries info
+		}
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
