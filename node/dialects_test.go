@@ -96,6 +96,25 @@ func TestADeletedStoreKeepsNothing(t *testing.T) {
 	}
 }
 
+// TestARepeatedDeleteOfAStoreFinishesIt checks that a DELETE that was interrupted when the store's own record was gone
+// already can be repeated: it forgets the memories that were left, and only then answers that there is no store.
+func TestARepeatedDeleteOfAStoreFinishesIt(t *testing.T) {
+	t.Parallel()
+	w := start(t, 1).web(0)
+	store := w.ok("POST", "/v1/memory_stores", obj{"name": "notes"})["id"].(string)
+	for path, content := range map[string]string{"/a": "Ada likes tea", "/b": ""} {
+		w.ok("POST", "/v1/memory_stores/"+store+"/memories", obj{"path": path, "content": content})
+	}
+	w.ok("POST", "/v1/delete", obj{"namespace": "memory_stores", "key": "/" + store})
+	w.ok("DELETE", "/v1/memory_stores/"+store, nil)
+	if left := w.ok("GET", "/v1/stats?namespace="+store, nil); left["active_memories"] != 0.0 {
+		t.Errorf("left: %v", left)
+	}
+	if status, _ := w.send("DELETE", "/v1/memory_stores/"+store, nil); status != http.StatusNotFound {
+		t.Errorf("a store that is gone is deleted with %d", status)
+	}
+}
+
 // TestVersionsPassOverOthers checks that a store's list of versions skips memories of its namespace that have expired
 // or have no path.
 func TestVersionsPassOverOthers(t *testing.T) {

@@ -59,11 +59,15 @@ func readStore(m *api.Memory) (*store, error) {
 	return s, nil
 }
 
+func isStoreID(id string) bool {
+	return strings.HasPrefix(id, storePrefix) && !strings.Contains(id, "/")
+}
+
 // store returns the store in the path.
 func (x *exchange) store() (*store, error) {
 	id := x.R.PathValue("store")
 	absent := oplog.Errorf(oplog.NotFound, "no memory store %.80q", id)
-	if !strings.HasPrefix(id, storePrefix) || strings.Contains(id, "/") {
+	if !isStoreID(id) {
 		return nil, absent
 	}
 	m, err := api.GetKey.For(&x.Exchange, object{"namespace": namespace, "key": "/" + id})
@@ -220,49 +224,53 @@ func (x *exchange) retryOnConflict(attempt func() error) (err error) {
 }
 
 // deleteStore forgets a store's memories, the store, and then memories that were written meanwhile. An interrupted
-// call can be repeated.
+// call can be repeated: if the store is gone, it forgets the memories that are left.
 func (x *exchange) deleteStore() (any, error) {
-	s, err := x.store()
-	if err == nil {
-		err = x.emptyStore(s)
+	id := x.R.PathValue("store")
+	_, absent := x.store()
+	if absent != nil && (!isStoreID(id) || !oplog.IsKind(absent, oplog.NotFound)) {
+		return nil, absent
 	}
-	if err == nil {
-		_, err = api.Delete.For(&x.Exchange, object{"namespace": namespace, "key": "/" + s.id, "reason": "deleted"})
+	n, err := x.emptyStore(id)
+	if err == nil && absent == nil {
+		_, err = api.Delete.For(&x.Exchange, object{"namespace": namespace, "key": "/" + id, "reason": "deleted"})
+		if err == nil {
+			_, err = x.emptyStore(id)
+		}
 	}
-	if err == nil {
-		err = x.emptyStore(s)
+	if err == nil && n == 0 {
+		err = absent
 	}
 	if err != nil {
 		return nil, err
 	}
-	return object{"id": s.id, "type": "memory_store_deleted"}, nil
+	return object{"id": id, "type": "memory_store_deleted"}, nil
 }
 
-// emptyStore forgets all memories of a store, up to a thousand per request.
-func (x *exchange) emptyStore(s *store) error {
+// emptyStore forgets all memories of a store, up to a thousand per request, and returns how many.
+func (x *exchange) emptyStore(id string) (n int, err error) {
 	const reason = "its memory store was deleted"
-	all, _ := json.Marshal(object{"@namespace": s.id}) // a map of strings always encodes
-	for {
-		a, err := api.ForgetMatching.For(&x.Exchange, object{"filter": field.Map(all), "namespace": s.id, "reason": reason})
+	all, _ := json.Marshal(object{"@namespace": id}) // a map of strings always encodes
+	for more := true; more; {
+		a, err := api.ForgetMatching.For(&x.Exchange, object{"filter": field.Map(all), "namespace": id, "reason": reason})
 		if err != nil {
-			return err
+			return n, err
 		}
-		if !a.More {
-			break
-		}
+		n, more = n+a.Forgotten, a.More
 	}
 	for { // the filter skips memories that recall does not find, such as those with a blank content
-		a, err := api.ListKeys.For(&x.Exchange, object{"namespace": s.id, "limit": api.MaxList})
+		a, err := api.ListKeys.For(&x.Exchange, object{"namespace": id, "limit": api.MaxList})
 		if err != nil || len(a.Keys) == 0 {
-			return err
+			return n, err
 		}
 		steps := make([]object, len(a.Keys))
 		for i, row := range a.Keys {
-			steps[i] = object{"op": "delete", "namespace": s.id, "key": row.Path, "reason": reason}
+			steps[i] = object{"op": "delete", "namespace": id, "key": row.Path, "reason": reason}
 		}
 		if _, err := api.Batch.For(&x.Exchange, object{"steps": steps}); err != nil {
-			return err
+			return n, err
 		}
+		n += len(steps)
 	}
 }
 
