@@ -158,10 +158,14 @@ func runHook(ctx context.Context, s *cli.Streams, name, eventName string) error 
 	if !ok {
 		return nil
 	}
-	if err := r.store(ctx, c, captureTimeout); err != nil {
-		return errors.Join(err, r.spool().add(c))
+	err = r.store(ctx, c, captureTimeout)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if lost := r.spool().add(c); lost != nil {
+		return errors.Join(err, lost)
+	}
+	return fmt.Errorf("kept until a later hook can send it: %w", err)
 }
 
 // connectedRecord returns the record that applies to a directory; an error if there is none.
