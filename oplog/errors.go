@@ -91,4 +91,5 @@ var (
 	ErrHolder     = &Error{Kind: Conflict, Text: "the key has another memory, or another revision of it, than the write was decided from"}
 	ErrNoHolder   = &Error{Kind: NotFound, Text: "no memory has the key"}
 	ErrKeyReused  = &Error{Kind: Conflict, Text: "idempotency key was used with another request"}
+	ErrErasedText = &Error{Kind: Conflict, Text: "this text was erased for good, and is not stored again"}
 )

@@ -297,10 +297,11 @@ func (b *batch) flushHalves(ctx context.Context, err error) error {
 	return nil
 }
 
-// isRejected reports whether the memory rejects what an entry holds, so that repeating it cannot succeed.
+// isRejected reports whether the memory rejects what an entry holds, so that repeating it cannot succeed. Of conflicts
+// only an erased text is one: others, such as a node with another embedder than the database, end when an operator
+// mends them.
 func isRejected(err error) bool {
-	e, ok := errors.AsType[*oplog.Error](err)
-	return ok && (e.Kind == oplog.Conflict || e.Kind == oplog.Invalid || e.Kind == oplog.TooLarge)
+	return errors.Is(err, oplog.ErrErasedText) || oplog.IsKind(err, oplog.Invalid, oplog.TooLarge)
 }
 
 // events returns the events of the redacted outputs, without those that are stored already.

@@ -136,6 +136,22 @@ func TestAnErasedTextCostsNoOther(t *testing.T) {
 	}
 }
 
+// TestOnlyContentIsRejected: a capture is given up for what it holds alone. One that meets a setting, such as a node
+// with another embedder than the database, waits in its hook's spool until an operator has mended it.
+func TestOnlyContentIsRejected(t *testing.T) {
+	for err, want := range map[*oplog.Error]bool{
+		oplog.ErrErasedText: true,
+		oplog.Errorf(oplog.Invalid, "a name has a control character"):                             true,
+		oplog.Errorf(oplog.TooLarge, "payload is 2 bytes, over 1"):                                true,
+		oplog.Errorf(oplog.Conflict, "database default is embedded by one, this node by another"): false,
+		oplog.Errorf(oplog.OverQuota, "would exceed memory quota"):                                false,
+	} {
+		if isRejected(err) != want {
+			t.Errorf("%v: rejected %v", err, !want)
+		}
+	}
+}
+
 // TestMergedSummariesAreNotOffered: no model is asked for a text for a summary that was merged into another memory,
 // and a text that comes for one is dropped.
 func TestMergedSummariesAreNotOffered(t *testing.T) {

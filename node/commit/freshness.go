@@ -31,8 +31,8 @@ func RequestedFreshness(f api.Fresh) Freshness {
 // maxFreshWait bounds how long a read waits for freshness when its context does not.
 const maxFreshWait = 10 * time.Second
 
-// usualLag is how long a follower may take to reach a write that the leader has acknowledged. A read that waits longer
-// for its index asks the leader whether there is such an index.
+// usualLag bounds the wait of a read for its index before it asks the leader whether there is such an index: a follower
+// mostly reaches what the leader has acknowledged in less time.
 const usualLag = 250 * time.Millisecond
 
 // A PastEndError rejects a read at an index past the end of the cluster's log: the index is of another cluster, or of

@@ -151,7 +151,7 @@ func (s *Service) rejectErased(db oplog.DB, ops []oplog.Op) error {
 				refused = op.Text != nil && v.ErasedText(db, *op.Text)
 			}
 			if refused {
-				return state.ErrErasedText
+				return oplog.ErrErasedText
 			}
 		}
 		return nil

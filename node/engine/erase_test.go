@@ -10,7 +10,6 @@ import (
 	"github.com/cairndb/cairn/node"
 	"github.com/cairndb/cairn/node/api"
 	"github.com/cairndb/cairn/oplog"
-	"github.com/cairndb/cairn/oplog/state"
 )
 
 // TestAnImportBringsNoErasedText: an export may contain the text of an erased memory as an earlier revision of
@@ -22,7 +21,7 @@ func TestAnImportBringsNoErasedText(t *testing.T) {
 	line := `{"type":"memory","text":"the code changes","extractor":1,"updated_at":2,"last_access":2,"revision":1,` +
 		`"revisions":[{"revision":0,"text":"The code  is 2222","until":2}]}` + "\n"
 	_, err := api.Import.Do(t.Context(), n.Host(), c, &api.ImportRequest{Lines: strings.NewReader(line)})
-	if err == nil || !strings.Contains(err.Error(), state.ErrErasedText.Text) {
+	if err == nil || !strings.Contains(err.Error(), oplog.ErrErasedText.Text) {
 		t.Errorf("the import says %v", err)
 	}
 	if got := memoriesOf(t, n, c); len(got) != 1 { // the erased one
@@ -68,7 +67,7 @@ func TestAResolutionBringsNoErasedText(t *testing.T) {
 	}
 	before := n.Service().Applied()
 	_, err := api.Resolve.Do(t.Context(), n.Host(), c, &api.ResolveRequest{ID: x.ID, Strategy: oplog.MergeAB, NewText: "The code  is 2222"})
-	if now := n.Service().Applied(); !errors.Is(err, state.ErrErasedText) || now != before {
+	if now := n.Service().Applied(); !errors.Is(err, oplog.ErrErasedText) || now != before {
 		t.Errorf("the resolution says %v; the log goes from %d to %d", err, before, now)
 	}
 }

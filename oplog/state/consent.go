@@ -34,8 +34,8 @@ func earlierExpiry(expires, bound oplog.Time) oplog.Time {
 	return expires
 }
 
-// consentRest is how long a consent counts after it was given, even if it has ended: the holder of a token that may only
-// read would otherwise give and end consents until their audit rows displace all others.
+// consentRest bounds how often a token gives consents: each counts for so long after it was given, even if it has ended.
+// The holder of a token that may only read would otherwise give and end them until their audit rows displace all others.
 const consentRest oplog.Time = 24 * 3600 * 1e6
 
 func applyConsent(a *entryTxn, op *oplog.Consent) oplog.Result {

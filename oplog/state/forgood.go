@@ -234,9 +234,6 @@ func (a *entryTxn) rejectTextsOf(m *oplog.Memory) {
 	}
 }
 
-// ErrErasedText rejects a text that was erased for good.
-var ErrErasedText = oplog.Errorf(oplog.Conflict, "this text was erased for good, and is not stored again")
-
 // isErasedText reports whether a text was erased for good.
 func (a *entryTxn) isErasedText(text string) bool {
 	salt := a.database().Salt
@@ -249,7 +246,7 @@ func (a *entryTxn) isErasedText(text string) bool {
 
 // rejectErasedText rejects a text that was erased for good.
 func (a *entryTxn) rejectErasedText(text string) {
-	rejectIf(a.isErasedText(text), ErrErasedText)
+	rejectIf(a.isErasedText(text), oplog.ErrErasedText)
 }
 
 // textHash returns the salted hash of a text, ignoring case and white space; nil for a text without words.

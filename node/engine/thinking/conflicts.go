@@ -138,7 +138,7 @@ func (th *Thinker) Resolve(ctx context.Context, c api.Caller, q *api.ResolveRequ
 	switch {
 	case errors.Is(err, oplog.ErrNoConflict):
 		return nil, oplog.Errorf(oplog.NotFound, "memory not found: conflict: %s", q.ID)
-	case errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) && !errors.Is(err, state.ErrErasedText):
+	case errors.Is(err, &oplog.Error{Kind: oplog.Conflict}) && !errors.Is(err, oplog.ErrErasedText):
 		return nil, oplog.Errorf(oplog.Conflict, "sync error: conflict %s is already resolved", q.ID)
 	case err != nil:
 		return nil, err
