@@ -203,6 +203,10 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 		_, ok := leader.probeFollower(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])}, leader.readyTerm.Load(), 0, 0)
 		return ok
 	})
+	if later, err := leader.checkPromotion(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])},
+		wire.Membership{NodeID: 4}); err != nil || !later {
+		t.Errorf("a member without a log may vote, %v", err)
+	}
 	last := leader.raft.LastIndex()
 	if _, err := leader.awaitCommit(t.Context(), leader.raft.AddNonvoter("4", hraft.ServerAddress(c.addrs[3]), 0, changeTimeout)); err != nil {
 		t.Fatal(err)
@@ -210,10 +214,6 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 	other, _ := leader.findMember(leader.cfg.NodeID%3 + 1)
 	if has, err := leader.hasLog(other, last); err != nil || has {
 		t.Errorf("a log that ends before the record of the members is enough, %v", err)
-	}
-	if later, err := leader.checkPromotion(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])},
-		wire.Membership{NodeID: 4}); err != nil || !later {
-		t.Errorf("a member without a log may vote, %v", err)
 	}
 	for _, n := range c.nodes[:3] {
 		if n == leader {

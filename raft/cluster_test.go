@@ -144,7 +144,7 @@ type cluster struct {
 }
 
 // slowElection is longer than any pause of the machine.
-const slowElection = 40 * time.Second
+const slowElection = 5 * time.Minute
 
 // start opens n nodes, the last first, that know only each other's addresses. A pause of the machine of half a second
 // may cause a change of leader at any time.
