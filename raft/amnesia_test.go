@@ -205,7 +205,7 @@ func TestNoVoteWithoutTheLog(t *testing.T) {
 	})
 	if later, err := leader.checkPromotion(hraft.Server{ID: "4", Address: hraft.ServerAddress(c.addrs[3])},
 		wire.Membership{NodeID: 4}); err != nil || !later {
-		t.Errorf("a member without a log may vote, %v", err)
+		t.Errorf("a newcomer without a log may vote, %v", err)
 	}
 	last := leader.raft.LastIndex()
 	if _, err := leader.awaitCommit(t.Context(), leader.raft.AddNonvoter("4", hraft.ServerAddress(c.addrs[3]), 0, changeTimeout)); err != nil {
